@@ -1,0 +1,2 @@
+//! `placet`.
+fn main() {}

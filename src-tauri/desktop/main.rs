@@ -1,0 +1,6 @@
+//! The window.
+fn main() {
+    tauri::Builder::default()
+        .run(tauri::generate_context!())
+        .expect("tauri");
+}

@@ -1,0 +1,244 @@
+//! A call wants to run: attach again, refuse, let through, or ask.
+
+use crate::{
+    Answer, Approval, ApprovalState, At, Check, Fact, Refusal, RefusalCode, Ruling, State,
+    command::Decision,
+    decide::{Decided, Outcome},
+    fact::DeniedBy,
+    judge,
+    state::Settled,
+};
+
+/// How many may wait in one session.
+pub(super) const WAITING_PER_SESSION: usize = 20;
+/// How many may wait in all.
+pub(super) const WAITING_IN_ALL: usize = 10_000;
+/// Three denials of one action by the person silence it for this long.
+pub(super) const SILENCED_MS: i64 = 5 * 60 * 1_000;
+
+pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Refusal> {
+    let session = state.sessions.get(&check.session).ok_or_else(|| {
+        RefusalCode::NoSuchSession.because("This session is not known here: start it again before asking.")
+    })?;
+    if let Some(decided) = attach(state, check, now) {
+        return Ok(decided);
+    }
+    let facts = &check.judged.facts;
+    if state.paused {
+        return Ok(deny(
+            state,
+            check,
+            DeniedBy::Pause,
+            "Placet is paused: every call is denied until the person lifts the pause. Wait, or ask them.".to_owned(),
+        ));
+    }
+    if let Some(refused) = &facts.refused {
+        return Ok(deny(state, check, DeniedBy::Refused { code: refused.code }, refused.reason.clone()));
+    }
+    match judge(state, &check.judged, session, now) {
+        Ruling::Allow { rules, grants, reason } => {
+            let answer = Answer {
+                decision: Decision::Allow,
+                reason,
+                rule: rules.first().cloned(),
+                grant: grants.first().copied(),
+                approval: None,
+                input: None,
+                digest: facts.digest,
+            };
+            let allowed = Fact::CallAllowed {
+                session: check.session,
+                call: facts.clone(),
+                rules,
+                grants,
+                policy: state.policy.digest(),
+            };
+            Ok(Decided { facts: vec![allowed], outcome: Outcome::Answered(answer) })
+        }
+        Ruling::Deny { by, reason } => Ok(deny(state, check, by, reason)),
+        Ruling::Ask { rule, reason, timeout_ms } => Ok(ask(state, check, rule, reason, timeout_ms, now)),
+    }
+}
+
+/// Finds the approval that this asker was waiting for before: by its id, else by session and call id, else the oldest
+/// unattended one of the same action in the session.
+fn attach(state: &State, check: &Check, now: At) -> Option<Decided> {
+    let facts = &check.judged.facts;
+    let same_action = |approval: &Approval| approval.judged.facts.action_digest == facts.action_digest;
+    let open = |approval: &&Approval| {
+        approval.session == check.session
+            && !state.attended.contains(&approval.id)
+            && same_action(approval)
+            && approval.due_at().is_some_and(|due| now < due)
+    };
+    if let Some(again) = check.again {
+        if let Some(approval) = state.approvals.get(&again).filter(open) {
+            return Some(attached(check, approval));
+        }
+        if let Some(settled) = state.settled.get(&again).filter(|s| s.session == check.session) {
+            return repeated(check, settled);
+        }
+    }
+    if let Some(call_id) = &facts.call_id
+        && let Some(approval) =
+            state.approvals.values().filter(open).find(|a| a.judged.facts.call_id.as_ref() == Some(call_id))
+    {
+        return Some(attached(check, approval));
+    }
+    state.approvals.values().find(open).map(|approval| attached(check, approval))
+}
+
+fn attached(check: &Check, approval: &Approval) -> Decided {
+    let mut facts = Vec::new();
+    if approval.waiter != check.waiter {
+        facts.push(Fact::ApprovalAttached { approval: approval.id, waiter: check.waiter });
+    }
+    let outcome = if approval.state == ApprovalState::Pending {
+        if approval.judged.facts.digest != check.judged.facts.digest {
+            facts.push(Fact::ApprovalRefreshed {
+                approval: approval.id,
+                call: check.judged.facts.clone(),
+                card_sha256: check.card_sha256,
+                changed: vec!["What would run changed while the asker was away.".to_owned()],
+            });
+        }
+        Outcome::Waits(approval.id)
+    } else {
+        Outcome::Ready(approval.id)
+    };
+    Decided { facts, outcome }
+}
+
+/// Says once more how an approval ended, to an asker that did not hear it. A yes is never said twice.
+fn repeated(check: &Check, settled: &Settled) -> Option<Decided> {
+    let again = check.again?;
+    if settled.action_digest != check.judged.facts.action_digest {
+        return None;
+    }
+    let reason = spoken(&settled.state)?;
+    Some(Decided::nothing(Outcome::Answered(Answer {
+        decision: Decision::Deny,
+        reason,
+        rule: None,
+        grant: None,
+        approval: Some(again),
+        input: None,
+        digest: check.judged.facts.digest,
+    })))
+}
+
+/// What the agent hears of an approval that ended without a yes.
+pub fn spoken(state: &ApprovalState) -> Option<String> {
+    let with = |start: &str, note: &Option<String>, end: &str| match note {
+        Some(words) => format!("{start}: {words}"),
+        None => format!("{start}. {end}"),
+    };
+    match state {
+        ApprovalState::Pending | ApprovalState::Approved { .. } | ApprovalState::Consumed { .. } => None,
+        ApprovalState::Denied { by, note, .. } => Some(match by {
+            crate::By::User => with("Denied by the person", note, "Do not try this again; ask what to do instead."),
+            crate::By::Supervisor => with("Denied by the supervisor", note, "Do not try this again."),
+            crate::By::Grant { .. } => {
+                with("Denied: the person said no to calls like this a moment ago", note, "Do not try this again.")
+            }
+            crate::By::Policy { rule } => with(
+                &format!("Denied by the rule “{rule}”, which changed while this waited"),
+                note,
+                "Do something else.",
+            ),
+            crate::By::Command => with("Denied by a command of the person", note, "Do not try this again."),
+        }),
+        ApprovalState::Expired { .. } => Some(
+            "Nobody answered in time, so this is denied. It is not a person's no: it may be asked again.".to_owned(),
+        ),
+        ApprovalState::Cancelled { reason, note, .. } => Some(match reason {
+            crate::CancelReason::Batch | crate::CancelReason::User => {
+                with("Cancelled by the person", note, "Stop and ask what to do next.")
+            }
+            crate::CancelReason::AgentGone => "Cancelled: the program that asked was gone.".to_owned(),
+            crate::CancelReason::Withdrawn => "Withdrawn by the program that asked.".to_owned(),
+            crate::CancelReason::AnsweredElsewhere => "Answered in the agent's own prompt.".to_owned(),
+        }),
+        ApprovalState::Lapsed { .. } => {
+            Some("The approval was not fetched within five minutes and lapsed. Ask again.".to_owned())
+        }
+        ApprovalState::Void { changed, .. } => Some(format!(
+            "The approval is void, since what would run changed after it was given: {} Ask again.",
+            changed.join(" ")
+        )),
+    }
+}
+
+fn deny(state: &State, check: &Check, by: DeniedBy, reason: String) -> Decided {
+    let (rule, grant) = match &by {
+        DeniedBy::Policy { rule } => (Some(rule.clone()), None),
+        DeniedBy::Grant { grant } => (None, Some(*grant)),
+        DeniedBy::Default
+        | DeniedBy::Pause
+        | DeniedBy::Refused { .. }
+        | DeniedBy::NobodyToAsk
+        | DeniedBy::RepeatedDenial
+        | DeniedBy::TooManyWaiting => (None, None),
+    };
+    let call = check.judged.facts.clone();
+    let answer = Answer {
+        decision: Decision::Deny,
+        reason: reason.clone(),
+        rule,
+        grant,
+        approval: None,
+        input: None,
+        digest: call.digest,
+    };
+    let denied = Fact::CallDenied { session: check.session, call, by, reason, policy: state.policy.digest() };
+    Decided { facts: vec![denied], outcome: Outcome::Answered(answer) }
+}
+
+fn ask(state: &State, check: &Check, rule: Option<String>, reason: String, timeout_ms: i64, now: At) -> Decided {
+    if !check.somebody_to_ask {
+        let reason = "A person would have been asked, but nobody is there: Placet runs without a window. \
+                      Start Placet's window, or allow this in the policy."
+            .to_owned();
+        return deny(state, check, DeniedBy::NobodyToAsk, reason);
+    }
+    let facts = &check.judged.facts;
+    let silenced = state
+        .denials
+        .get(&(check.session, facts.action_digest))
+        .is_some_and(|times| times.len() >= 3 && times.last().is_some_and(|last| now.ms_since(*last) < SILENCED_MS));
+    if silenced {
+        let reason = "The person denied exactly this three times in this session. It is denied without asking for \
+                      five minutes; do something else."
+            .to_owned();
+        return deny(state, check, DeniedBy::RepeatedDenial, reason);
+    }
+    let waiting = state.approvals.values().filter(|a| a.state == ApprovalState::Pending);
+    let (mine, all) = waiting.fold((0, 0), |(mine, all), a| (mine + usize::from(a.session == check.session), all + 1));
+    if mine >= WAITING_PER_SESSION || all >= WAITING_IN_ALL {
+        let reason = if mine >= WAITING_PER_SESSION {
+            format!(
+                "{WAITING_PER_SESSION} calls of this session wait for the person already. Wait for an answer first."
+            )
+        } else {
+            format!("{WAITING_IN_ALL} calls wait for the person already. Wait for an answer first.")
+        };
+        return deny(state, check, DeniedBy::TooManyWaiting, reason);
+    }
+    let time_left = check.deadline_ms.map_or(timeout_ms, |client| client.min(timeout_ms)).max(0);
+    let number = state.sessions.get(&check.session).map_or(1, |s| s.calls.saturating_add(1));
+    let asked = Fact::ApprovalAsked {
+        approval: check.approval,
+        session: check.session,
+        call: facts.clone(),
+        number,
+        input_sha256: check.input_sha256,
+        card_sha256: check.card_sha256,
+        rule,
+        reason,
+        expires_at_ms: now.plus_ms(time_left),
+        waiter: check.waiter,
+        can_edit: check.can_edit,
+        policy: state.policy.digest(),
+    };
+    Decided { facts: vec![asked], outcome: Outcome::Waits(check.approval) }
+}

@@ -1,0 +1,324 @@
+//! What is the case now: what the facts add up to.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
+
+use serde_json::Value;
+
+use crate::{
+    AgentName, Approval, ApprovalId, ApprovalState, At, By, Card, Digest, Entry, Fact, Grant, GrantId, GrantState,
+    Judged, Policy, Session, SessionId,
+    card::{Reach, Undo},
+    fact::DeniedBy,
+};
+
+/// How many closed approvals are remembered, so that a late or repeated question gets the same answer.
+const SETTLED_KEPT: usize = 10_000;
+
+/// Everything `decide` looks at. Only `apply` changes it, and what the gate sets about the present: the policy in
+/// force and who is connected.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// The policy in force.
+    pub policy: Arc<Policy>,
+    /// Sessions by id.
+    pub sessions: HashMap<SessionId, Session>,
+    /// Sessions by the client's own id.
+    pub by_client: HashMap<(AgentName, String), SessionId>,
+    /// Open approvals, pending or approved, oldest first (ids are ordered by time).
+    pub approvals: BTreeMap<ApprovalId, Approval>,
+    /// Closed ones, the last ten thousand.
+    pub settled: HashMap<ApprovalId, Settled>,
+    settled_order: VecDeque<ApprovalId>,
+    /// Grants that are active.
+    pub grants: BTreeMap<GrantId, Grant>,
+    /// Whether everything is denied.
+    pub paused: bool,
+    /// When the person denied an action in a session, the latest last, at most three.
+    pub denials: HashMap<(SessionId, Digest), Vec<At>>,
+    /// Approvals that somebody is connected for right now. Not history: the gate sets it.
+    pub attended: HashSet<ApprovalId>,
+    /// What is due next.
+    pub due: BTreeSet<(At, Due)>,
+}
+
+/// What the clock will change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Due {
+    /// An approval expires or lapses.
+    Approval(ApprovalId),
+    /// A grant ends.
+    Grant(GrantId),
+}
+
+/// What is remembered of a closed approval.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    /// Whose.
+    pub session: SessionId,
+    /// The client's id of the call.
+    pub call_id: Option<String>,
+    /// What was asked.
+    pub action_digest: Digest,
+    /// How it ended.
+    pub state: ApprovalState,
+}
+
+impl State {
+    /// A state as loaded from a store's projections.
+    pub fn of(sessions: Vec<Session>, approvals: Vec<Approval>, grants: Vec<Grant>, paused: bool) -> Self {
+        let mut state = Self { paused, ..Self::default() };
+        for session in sessions {
+            state.put_session(session);
+        }
+        for approval in approvals {
+            state.put_approval(approval);
+        }
+        for grant in grants {
+            state.put_grant(grant);
+        }
+        state
+    }
+
+    /// When something is due next.
+    pub fn next_due(&self) -> Option<At> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// How many wait.
+    pub fn pending(&self) -> usize {
+        self.approvals.values().filter(|a| a.state == ApprovalState::Pending).count()
+    }
+
+    /// Adds one fact. `judged` is the call of an `ApprovalAsked` or `ApprovalRefreshed`, whose input and card are kept
+    /// apart from the history; without it (replay) they are empty.
+    pub fn apply(&mut self, entry: &Entry, judged: Option<&Judged>) {
+        let at_ms = entry.at_ms;
+        match &entry.fact {
+            Fact::SessionStarted { session, agent, client_session, workspace, parent, context } => {
+                self.put_session(Session {
+                    id: *session,
+                    agent: agent.clone(),
+                    client_session: client_session.clone(),
+                    workspace: workspace.clone(),
+                    parent: *parent,
+                    context: context.clone(),
+                    started_at_ms: at_ms,
+                    stopped_at_ms: None,
+                    calls: 0,
+                    tainted: false,
+                });
+            }
+            Fact::SessionResumed { session } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stopped_at_ms = None;
+                }
+            }
+            Fact::SessionStopped { session, .. } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stopped_at_ms = Some(at_ms);
+                }
+                self.denials.retain(|(s, _), _| s != session);
+            }
+            Fact::CallAllowed { session, grants, .. } => {
+                self.count_call(*session);
+                for grant in grants {
+                    self.use_grant(*grant, at_ms);
+                }
+            }
+            Fact::CallDenied { session, by, .. } => {
+                if !matches!(by, DeniedBy::NobodyToAsk) || self.sessions.contains_key(session) {
+                    self.count_call(*session);
+                }
+            }
+            Fact::ApprovalAsked {
+                approval,
+                session,
+                call,
+                number,
+                rule,
+                reason,
+                expires_at_ms,
+                waiter,
+                can_edit,
+                ..
+            } => {
+                self.count_call(*session);
+                let judged = judged.cloned().unwrap_or_else(|| Judged {
+                    facts: call.clone(),
+                    input: Arc::new(Value::Null),
+                    card: Arc::new(empty_card()),
+                });
+                self.put_approval(Approval {
+                    id: *approval,
+                    session: *session,
+                    judged,
+                    number: *number,
+                    rule: rule.clone(),
+                    reason: reason.clone(),
+                    asked_at_ms: at_ms,
+                    expires_at_ms: *expires_at_ms,
+                    waiter: *waiter,
+                    can_edit: *can_edit,
+                    state: ApprovalState::Pending,
+                });
+            }
+            Fact::ApprovalAttached { approval, waiter } => {
+                if let Some(approval) = self.approvals.get_mut(approval) {
+                    approval.waiter = *waiter;
+                }
+            }
+            Fact::ApprovalRefreshed { approval, call, .. } => {
+                if let Some(approval) = self.approvals.get_mut(approval) {
+                    approval.judged.facts = call.clone();
+                    if let Some(judged) = judged {
+                        approval.judged = judged.clone();
+                    }
+                }
+            }
+            Fact::ApprovalApproved { approval, by, note, digest, .. } => {
+                if let By::Grant { grant } = by {
+                    self.use_grant(*grant, at_ms);
+                }
+                self.settle(
+                    *approval,
+                    ApprovalState::Approved { at_ms, by: by.clone(), note: note.clone(), digest: *digest },
+                );
+            }
+            Fact::ApprovalDenied { approval, by, note } => {
+                if matches!(by, By::User | By::Supervisor)
+                    && let Some(denied) = self.approvals.get(approval)
+                {
+                    let times = self.denials.entry((denied.session, denied.judged.facts.action_digest)).or_default();
+                    times.push(at_ms);
+                    if times.len() > 3 {
+                        times.remove(0);
+                    }
+                }
+                self.settle(*approval, ApprovalState::Denied { at_ms, by: by.clone(), note: note.clone() });
+            }
+            Fact::ApprovalExpired { approval } => self.settle(*approval, ApprovalState::Expired { at_ms }),
+            Fact::ApprovalCancelled { approval, reason, note, .. } => {
+                self.settle(*approval, ApprovalState::Cancelled { at_ms, reason: *reason, note: note.clone() });
+            }
+            Fact::ApprovalConsumed { approval } => {
+                let by = self.approved_by(*approval);
+                self.settle(*approval, ApprovalState::Consumed { at_ms, by });
+            }
+            Fact::ApprovalLapsed { approval } => {
+                let by = self.approved_by(*approval);
+                self.settle(*approval, ApprovalState::Lapsed { at_ms, by });
+            }
+            Fact::ApprovalVoided { approval, changed } => {
+                let by = self.approved_by(*approval);
+                self.settle(*approval, ApprovalState::Void { at_ms, by, changed: changed.clone() });
+            }
+            Fact::GrantIssued { grant } => self.put_grant(grant.clone()),
+            Fact::GrantEnded { grant, .. } | Fact::GrantRevoked { grant, .. } => {
+                if let Some(grant) = self.grants.remove(grant) {
+                    self.due.remove(&(grant.expires_at_ms, Due::Grant(grant.id)));
+                }
+            }
+            Fact::GrantShortened { grant, expires_at_ms } => {
+                if let Some(mut grant) = self.grants.remove(grant) {
+                    self.due.remove(&(grant.expires_at_ms, Due::Grant(grant.id)));
+                    grant.expires_at_ms = *expires_at_ms;
+                    self.put_grant(grant);
+                }
+            }
+            Fact::Paused { .. } => self.paused = true,
+            Fact::Resumed { .. } => self.paused = false,
+            Fact::AppStarted { .. }
+            | Fact::AppStopped {}
+            | Fact::CallRan { .. }
+            | Fact::PolicyLoaded { .. }
+            | Fact::PolicyRefused { .. }
+            | Fact::HookFailed { .. }
+            | Fact::AlertRaised { .. } => {}
+        }
+    }
+
+    fn put_session(&mut self, session: Session) {
+        if let Some(client) = &session.client_session {
+            self.by_client.insert((session.agent.clone(), client.clone()), session.id);
+        }
+        self.sessions.insert(session.id, session);
+    }
+
+    fn put_approval(&mut self, approval: Approval) {
+        if let Some(at) = approval.due_at() {
+            self.due.insert((at, Due::Approval(approval.id)));
+        }
+        self.approvals.insert(approval.id, approval);
+    }
+
+    fn put_grant(&mut self, grant: Grant) {
+        if grant.state == GrantState::Active {
+            self.due.insert((grant.expires_at_ms, Due::Grant(grant.id)));
+            self.grants.insert(grant.id, grant);
+        }
+    }
+
+    fn count_call(&mut self, session: SessionId) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.calls = session.calls.saturating_add(1);
+        }
+    }
+
+    fn use_grant(&mut self, grant: GrantId, at_ms: At) {
+        if let Some(grant) = self.grants.get_mut(&grant) {
+            grant.used = grant.used.saturating_add(1);
+            grant.last_used_at_ms = Some(at_ms);
+            if let Some(left) = &mut grant.uses_left {
+                *left = left.saturating_sub(1);
+            }
+        }
+    }
+
+    fn approved_by(&self, approval: ApprovalId) -> By {
+        self.approvals.get(&approval).and_then(|a| a.state.by().cloned()).unwrap_or(By::User)
+    }
+
+    fn settle(&mut self, id: ApprovalId, state: ApprovalState) {
+        let Some(mut approval) = self.approvals.remove(&id) else { return };
+        if let Some(at) = approval.due_at() {
+            self.due.remove(&(at, Due::Approval(id)));
+        }
+        approval.state = state;
+        if approval.due_at().is_some() {
+            self.put_approval(approval);
+            return;
+        }
+        let settled = Settled {
+            session: approval.session,
+            call_id: approval.judged.facts.call_id,
+            action_digest: approval.judged.facts.action_digest,
+            state: approval.state,
+        };
+        if self.settled.insert(id, settled).is_none() {
+            self.settled_order.push_back(id);
+            if self.settled_order.len() > SETTLED_KEPT
+                && let Some(oldest) = self.settled_order.pop_front()
+            {
+                self.settled.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// A card with nothing on it, for an approval whose card is not kept any more.
+pub fn empty_card() -> Card {
+    Card {
+        headline: String::new(),
+        shown: Vec::new(),
+        subjects: Vec::new(),
+        commands: Vec::new(),
+        content: Vec::new(),
+        says: Vec::new(),
+        undo: Undo::No,
+        reach: Reach::Outside,
+        grave: true,
+    }
+}
