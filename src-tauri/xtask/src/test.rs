@@ -1,0 +1,69 @@
+//! `cargo xtask test`: everything that CI runs, in an order in which what fails cheaply fails first.
+
+use std::time::Instant;
+
+use crate::program::{self, Program};
+use crate::report::Report;
+use crate::{check, clients, front_end, system};
+
+pub(crate) fn run() -> Result<(), String> {
+    let mut report = Report::default();
+    let started = Instant::now();
+    // Without these nothing further would say anything true, so their failure ends the run.
+    if !report.note("set up the system", started.elapsed(), system::set_up_to_test()) {
+        return report.finish();
+    }
+    let started = Instant::now();
+    if !report.note("set up npm packages", started.elapsed(), front_end::install_packages()) {
+        return report.finish();
+    }
+
+    check::format(&mut report);
+    check::front_end(&mut report);
+    report.step("ui: tests", vec![Program::npm(&["run", "test"])]);
+    let ui_built = report.step("ui: build", vec![Program::npm(&["run", "build"])]);
+    if ui_built {
+        in_a_browser(&mut report);
+    } else {
+        report.skip("ui: in a browser", "the front end was not built");
+    }
+
+    check::walls(&mut report);
+    check::lints(&mut report);
+    rust(&mut report, ui_built);
+    report.finish()
+}
+
+fn in_a_browser(report: &mut Report) {
+    if ["chromium", "chromium-browser", "google-chrome"].iter().any(|name| program::find(name).is_some()) {
+        report.step("ui: in a browser", vec![Program::npm(&["run", "e2e"])]);
+    } else {
+        report.skip("ui: in a browser", "no Chromium or Chrome on PATH");
+    }
+}
+
+/// Builds all programs and tests at once, so that Tauri is compiled once, then runs them.
+fn rust(report: &mut Report, ui_built: bool) {
+    let built =
+        report.step("rust: build", vec![Program::cargo(&["build", "--workspace", "--all-targets", "--locked"])]);
+    report.step("rust: tests", vec![Program::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"])]);
+    for (name, target) in [("scenarios: real processes", "scenarios"), ("window: the real app under Xvfb", "window")] {
+        if !built {
+            report.skip(name, "the programs were not built");
+        } else if target == "window" && !ui_built {
+            report.skip(name, "the front end was not built");
+        } else {
+            report.step(name, vec![end_to_end(target)]);
+        }
+    }
+    if built {
+        clients::step(report);
+    } else {
+        report.skip(clients::STEP, "the programs were not built");
+    }
+}
+
+/// One at a time: each starts programs of its own, and two cores do not hold many.
+fn end_to_end(target: &str) -> Program {
+    Program::cargo(&["test", "--workspace", "--locked", "--test", target, "--", "--test-threads=1"])
+}
