@@ -1,1 +1,26 @@
-//! Room `store`.
+//! What is remembered: facts in a keyed hash chain, their projections, and search over them. The only room with SQL.
+//!
+//! One writer appends; whatever a fact changes is written in the same transaction, and every step of it is a
+//! compare-and-set, so that the database itself refuses a late or second answer. Readers have connections of their
+//! own. Nothing here decides anything, and nothing here knows the time.
+
+mod call;
+mod chain_key;
+mod error;
+mod files;
+mod filter;
+mod opened;
+mod reader;
+mod stats;
+mod store;
+mod verify;
+
+pub use call::{CallDecision, CallLife, CallRow, ChainedEntry};
+pub use chain_key::ChainKey;
+pub use error::StoreError;
+pub use filter::{ApprovalFilter, GrantFilter, HistoryFilter, PAGE, PAGE_AT_MOST, Page, SessionFilter};
+pub use opened::{Head, IgnoredGrant, Opened};
+pub use reader::{GrantRow, Reader, Revoked};
+pub use stats::{Alike, Bucket, Counted, Stats};
+pub use store::{Body, Store};
+pub use verify::{Break, Broken, Verified};
