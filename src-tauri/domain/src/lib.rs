@@ -22,6 +22,8 @@ pub mod refusal;
 pub mod session;
 pub mod state;
 pub mod subject;
+#[cfg(test)]
+mod testing;
 pub mod time;
 
 pub use action::Action;
@@ -35,9 +37,9 @@ pub use fact::{DeniedBy, Entry, Fact};
 pub use flag::Flag;
 pub use grant::{Grant, GrantState, Scope};
 pub use id::{ApprovalId, GrantId, SessionId};
-pub use judge::{Ruling, judge};
+pub use judge::{Ruling, judge, judge_by};
 pub use path_text::PathText;
-pub use policy::Policy;
+pub use policy::{Policy, PolicyError};
 pub use refusal::{Refusal, RefusalCode};
 pub use session::{AgentName, Session};
 pub use state::State;

@@ -62,6 +62,8 @@ pub struct Settled {
     pub call_id: Option<String>,
     /// What was asked.
     pub action_digest: Digest,
+    /// The input's bytes.
+    pub raw_sha256: Digest,
     /// How it ended.
     pub state: ApprovalState,
 }
@@ -80,6 +82,13 @@ impl State {
             state.put_grant(grant);
         }
         state
+    }
+
+    /// Adds closings of before, oldest first, so that a late or repeated question gets the same answer after a restart.
+    pub fn remember(&mut self, settled: Vec<(ApprovalId, Settled)>) {
+        for (id, settled) in settled {
+            self.keep_settled(id, settled);
+        }
     }
 
     /// When something is due next.
@@ -295,8 +304,13 @@ impl State {
             session: approval.session,
             call_id: approval.judged.facts.call_id,
             action_digest: approval.judged.facts.action_digest,
+            raw_sha256: approval.judged.facts.raw_sha256,
             state: approval.state,
         };
+        self.keep_settled(id, settled);
+    }
+
+    fn keep_settled(&mut self, id: ApprovalId, settled: Settled) {
         if self.settled.insert(id, settled).is_none() {
             self.settled_order.push_back(id);
             if self.settled_order.len() > SETTLED_KEPT

@@ -8,7 +8,7 @@ use crate::{
     decide::{Changed, Decided, Outcome},
     fact::DeniedBy,
     grant::GrantWho,
-    judge,
+    judge_by,
 };
 
 /// Makes the grant that a yes carries.
@@ -81,11 +81,9 @@ pub(super) fn shorten(state: &State, id: GrantId, expires_at_ms: At, now: At) ->
 /// A new policy comes into force, and what waits is judged by it.
 pub(super) fn load_policy(state: &State, policy: &Arc<Policy>, now: At) -> Decided {
     let mut facts = vec![Fact::PolicyLoaded { policy: policy.digest() }];
-    let mut with_new = state.clone();
-    with_new.policy = Arc::clone(policy);
     for approval in state.approvals.values().filter(|a| a.state == ApprovalState::Pending && now < a.expires_at_ms) {
         let Some(session) = state.sessions.get(&approval.session) else { continue };
-        match judge(&with_new, &approval.judged, session, now) {
+        match judge_by(policy, state, &approval.judged, session, now) {
             Ruling::Ask { .. } => {}
             Ruling::Allow { rules, .. } => facts.push(Fact::ApprovalApproved {
                 approval: approval.id,

@@ -88,13 +88,14 @@ pub(super) fn report(
         approval,
     });
     if let Some((_, settled)) = settled {
-        let edited = matches!(settled.state, ApprovalState::Consumed { .. });
-        if edited && settled.action_digest != call.action_digest {
+        let consumed = matches!(settled.state, ApprovalState::Consumed { .. });
+        // The bytes are compared first: judging again after the call ran may find another disk.
+        if consumed && settled.raw_sha256 != call.raw_sha256 && settled.action_digest != call.action_digest {
             facts.push(Fact::AlertRaised {
                 alert: "ran_differently".to_owned(),
                 message: format!("{} ran with another input than the one that was approved.", call.tool),
             });
-        } else if !edited {
+        } else if !consumed {
             facts.push(Fact::AlertRaised {
                 alert: "ran_unapproved".to_owned(),
                 message: format!("{} ran although its approval was {}.", call.tool, settled.state.word()),
