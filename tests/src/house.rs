@@ -22,6 +22,14 @@ pub struct Text {
     pub text: String,
 }
 
+impl Text {
+    /// Whether its name ends in one of these extensions.
+    pub fn is_one_of(&self, extensions: &[&str]) -> bool {
+        let own = Path::new(&self.path).extension().and_then(|extension| extension.to_str());
+        own.is_some_and(|own| extensions.contains(&own))
+    }
+}
+
 /// All text files under a folder of the repository (`""` for all), without what is built or installed there.
 pub fn texts(under: &str) -> Vec<Text> {
     let mut found = Vec::new();

@@ -5,6 +5,11 @@
 #![allow(clippy::disallowed_methods, reason = "tests wait for real processes by real time")]
 #![allow(clippy::missing_panics_doc, reason = "every function here may end the test")]
 
+pub mod desk;
+pub mod ground;
+pub mod hook;
 pub mod house;
 pub mod licence;
+pub mod program;
 pub mod room;
+pub mod window;

@@ -1,0 +1,213 @@
+//! The real window, on a screen in memory, driven through WebDriver as a person would.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+use crate::ground::Ground;
+use crate::program::{eventually, kill_group, placet_desktop};
+
+const SHOWN_WITHIN: Duration = Duration::from_secs(20);
+/// The name under which WebDriver hands out elements.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// An X server without a display.
+pub struct Screen {
+    server: Child,
+    display: String,
+}
+
+impl Screen {
+    /// Starts one on a number that is free.
+    pub fn start() -> Self {
+        let mut server = Command::new("Xvfb")
+            .args(["-displayfd", "1", "-screen", "0", "1280x820x24", "-nolisten", "tcp"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Xvfb (apt: xvfb)");
+        let mut number = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
+        assert!(!number.trim().is_empty(), "Xvfb found no free display");
+        Self { server, display: format!(":{}", number.trim()) }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// The app with its window, under a driver.
+pub struct Window {
+    agent: ureq::Agent,
+    session: String,
+    driver: Child,
+    _screen: Screen,
+}
+
+impl Window {
+    /// Opens the app on this ground.
+    pub fn open(ground: &Ground) -> Self {
+        Self::open_with(ground, &[])
+    }
+
+    /// Opens the app on this ground with further flags.
+    pub fn open_with(ground: &Ground, flags: &[&str]) -> Self {
+        let screen = Screen::start();
+        let port = free_port();
+        let mut command = Command::new("WebKitWebDriver");
+        command.arg(format!("--port={port}")).arg("--host=127.0.0.1");
+        command.env("DISPLAY", &screen.display).env("GDK_BACKEND", "x11");
+        command.env("TAURI_AUTOMATION", "true").env("TAURI_WEBVIEW_AUTOMATION", "true");
+        // Drawn by the CPU the window is up sooner, and screenshots work.
+        command.env("WEBKIT_SKIA_ENABLE_CPU_RENDERING", "1");
+        for (name, folder) in [("XDG_DATA_HOME", "xdg-data"), ("XDG_CACHE_HOME", "xdg-cache")] {
+            command.env(name, ground.path().join(folder));
+        }
+        // Without a bus of its own a second app would find the first one.
+        command.env_remove("DBUS_SESSION_BUS_ADDRESS").env_remove("WAYLAND_DISPLAY");
+        // The app and the web view's helpers inherit the group, so that all of them can be ended together.
+        let driver = command.stdin(Stdio::null()).process_group(0).spawn().expect("webkit2gtk-driver (apt)");
+
+        let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(SHOWN_WITHIN * 3));
+        let agent: ureq::Agent = config.build().into();
+        let root = format!("http://127.0.0.1:{port}");
+        eventually(SHOWN_WITHIN, "the driver", || agent.get(format!("{root}/status")).call().ok());
+        let args: Vec<String> = ground.flags().into_iter().chain(flags.iter().map(ToString::to_string)).collect();
+        let capabilities = json!({"capabilities": {"alwaysMatch": {
+            "webkitgtk:browserOptions": {"binary": placet_desktop(), "args": args}}}});
+        let mut window = Self { agent, session: root, driver, _screen: screen };
+        let opened = window.post("session", &capabilities).expect("the app opens");
+        let id = opened["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {opened}"));
+        window.session = format!("{}/session/{id}", window.session);
+        window
+    }
+
+    /// Clicks on what has this `data-testid`, once it is there.
+    pub fn click(&self, testid: &str) {
+        let element = self.wait_for(testid);
+        self.post(&format!("element/{element}/click"), &json!({})).unwrap_or_else(|error| panic!("{testid}: {error}"));
+    }
+
+    /// Types into what has this `data-testid`.
+    pub fn type_into(&self, testid: &str, text: &str) {
+        let element = self.wait_for(testid);
+        self.post(&format!("element/{element}/value"), &json!({"text": text})).unwrap();
+    }
+
+    /// Presses and releases one key with whatever has the focus.
+    pub fn press(&self, key: &str) {
+        let actions = json!({"actions": [{"type": "key", "id": "keyboard", "actions": [
+            {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]});
+        self.post("actions", &actions).unwrap();
+    }
+
+    /// The text of what has this `data-testid`, as it is shown.
+    pub fn text(&self, testid: &str) -> String {
+        let element = self.wait_for(testid);
+        self.get(&format!("element/{element}/text")).unwrap().as_str().unwrap_or_default().to_owned()
+    }
+
+    /// An attribute of what has this `data-testid`.
+    pub fn attribute(&self, testid: &str, name: &str) -> Option<String> {
+        let element = self.wait_for(testid);
+        self.get(&format!("element/{element}/attribute/{name}")).unwrap().as_str().map(str::to_owned)
+    }
+
+    /// How many there are with this `data-testid`.
+    pub fn count(&self, testid: &str) -> usize {
+        let found = self.post("elements", &by_testid(testid)).unwrap();
+        found.as_array().map_or(0, Vec::len)
+    }
+
+    /// Waits until there are so many.
+    pub fn until_count(&self, testid: &str, count: usize) {
+        eventually(SHOWN_WITHIN, &format!("{count} × {testid}"), || (self.count(testid) == count).then_some(()));
+    }
+
+    /// Waits until an attribute has this value.
+    pub fn until_attribute(&self, testid: &str, name: &str, value: Option<&str>) {
+        eventually(SHOWN_WITHIN, &format!("{testid} with {name} {value:?}"), || {
+            (self.attribute(testid, name).as_deref() == value).then_some(())
+        });
+    }
+
+    /// What a script gives, run in the page.
+    pub fn script(&self, script: &str) -> Value {
+        self.post("execute/sync", &json!({"script": script, "args": []})).unwrap()
+    }
+
+    /// Writes what is on the screen to a PNG file.
+    pub fn screenshot(&self, to: &Path) {
+        // What is photographed is the frame that was painted last: let two pass.
+        let two_frames = "const done = arguments[arguments.length - 1];
+            requestAnimationFrame(() => requestAnimationFrame(() => done(true)))";
+        self.post("execute/async", &json!({"script": two_frames, "args": []})).unwrap();
+        let png = self.get("screenshot").unwrap();
+        let png = base64::engine::general_purpose::STANDARD.decode(png.as_str().unwrap()).unwrap();
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::write(to, png).unwrap();
+    }
+
+    /// Ends the app and all its helpers at once, as a crash would.
+    pub fn crash(self) {
+        kill_group(self.driver.id());
+    }
+
+    fn wait_for(&self, testid: &str) -> String {
+        eventually(SHOWN_WITHIN, testid, || {
+            let found = self.post("element", &by_testid(testid)).ok()?;
+            found[ELEMENT].as_str().map(str::to_owned)
+        })
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
+        let answer = self.agent.post(format!("{}/{path}", self.session)).send_json(body);
+        Self::read(answer.map_err(|error| error.to_string())?)
+    }
+
+    fn get(&self, path: &str) -> Result<Value, String> {
+        let answer = self.agent.get(format!("{}/{path}", self.session)).call();
+        Self::read(answer.map_err(|error| error.to_string())?)
+    }
+
+    fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Value, String> {
+        let body = answer.body_mut().with_config().limit(64 << 20).read_json::<Value>();
+        let value = body.map_err(|error| error.to_string())?["value"].take();
+        if value["error"].is_string() { Err(value.to_string()) } else { Ok(value) }
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let here = crate::house::target().join("window-at-failure.png");
+            if let Ok(png) = self.get("screenshot") {
+                let png = base64::engine::general_purpose::STANDARD.decode(png.as_str().unwrap_or_default());
+                let _ = png.map(|png| std::fs::write(&here, png));
+                eprintln!("the window as it was: {}", here.display());
+            }
+        }
+        // Ending the WebDriver session closes the web view, but the app stays by design.
+        kill_group(self.driver.id());
+        let _ = self.driver.wait();
+    }
+}
+
+fn by_testid(testid: &str) -> Value {
+    json!({"using": "css selector", "value": format!("[data-testid=\"{testid}\"]")})
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
