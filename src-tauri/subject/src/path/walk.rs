@@ -1,0 +1,277 @@
+//! Where a path really ends: walked step by step through handles, as the kernel would, links followed by hand.
+//!
+//! Nothing is opened for its content. `..` is taken physically (after a link it leads elsewhere than the text says),
+//! and what means another thing to us than to the agent (`/proc/self`, `/dev/stdin`) is refused before it is looked at.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+
+use placet_domain::RefusedCode;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
+
+/// Links followed before giving up, as many as Linux follows.
+const MAX_LINKS: usize = 40;
+const MAX_NAME: usize = 255;
+
+/// What stands at the end of a path.
+pub(crate) struct Found {
+    /// The folder it lies in, open (`O_PATH`); the deepest that is there for something new.
+    pub(crate) folder: OwnedFd,
+    /// Its name in that folder; empty for `/` itself and for a folder reached by `..`.
+    pub(crate) name: Vec<u8>,
+    /// The whole path, links followed.
+    pub(crate) resolved: Vec<u8>,
+    /// What is there, or nothing yet.
+    pub(crate) entry: Option<Entry>,
+    /// The deepest folder that is there.
+    pub(crate) folder_entry: Entry,
+    /// A link was followed.
+    pub(crate) via_symlink: bool,
+}
+
+/// What the kernel says of a file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) links: u64,
+    pub(crate) size: u64,
+    pub(crate) mount: u64,
+    pub(crate) kind: FileType,
+}
+
+impl Entry {
+    pub(crate) fn is_folder(&self) -> bool {
+        self.kind == FileType::Directory
+    }
+
+    /// Device and inode.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+}
+
+/// Why a walk ended early.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stuck {
+    /// `/proc`, `/sys` or `/dev`.
+    Magic,
+    /// `..` behind something that is not there.
+    DotdotThroughMissing,
+    /// Something that is no folder stands in the way, or the end is neither file nor folder.
+    NotAFile,
+    /// A name that no kernel takes.
+    TooLong,
+    /// The kernel does not let us look, or links go in circles.
+    Unreadable(Errno),
+}
+
+impl Stuck {
+    pub(crate) fn code(&self) -> RefusedCode {
+        match self {
+            Self::Magic => RefusedCode::MagicPath,
+            Self::DotdotThroughMissing => RefusedCode::DotdotThroughMissingComponent,
+            Self::NotAFile => RefusedCode::NotAFile,
+            Self::TooLong => RefusedCode::PathMalformed,
+            Self::Unreadable(_) => RefusedCode::Unreadable,
+        }
+    }
+}
+
+/// What a walk does with a link at the very end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// Reads and writes go through it.
+    Follow,
+    /// Deleting takes the link itself.
+    Keep,
+}
+
+/// A folder on the way: open, with its name.
+struct Step {
+    handle: OwnedFd,
+    name: Vec<u8>,
+    entry: Entry,
+}
+
+/// Walks an absolute path.
+pub(crate) fn walk(path: &[u8], leaf: Leaf) -> Result<Found, Stuck> {
+    debug_assert!(path.starts_with(b"/"));
+    let wants_folder = path.ends_with(b"/") || path.ends_with(b"/.") || path.ends_with(b"/..");
+    let mut ahead: Vec<Vec<u8>> = components(path);
+    let mut way = vec![open_root()?];
+    let (mut links, mut via_symlink) = (0, false);
+    while let Some(name) = ahead.pop() {
+        if name == b".." {
+            if way.len() > 1 {
+                way.pop();
+            }
+            continue;
+        }
+        if name.len() > MAX_NAME {
+            return Err(Stuck::TooLong);
+        }
+        if way.len() == 1 && is_magic(&name) {
+            return if name == b"dev" && ahead == [b"null".to_vec()] {
+                null_device(way, via_symlink)
+            } else {
+                Err(Stuck::Magic)
+            };
+        }
+        let here = &way[way.len() - 1].handle;
+        let entry = match look_at(here, &name) {
+            Ok(entry) => entry,
+            Err(Errno::NOENT) => return not_there(way, name, ahead, via_symlink),
+            Err(Errno::NOTDIR) => return Err(Stuck::NotAFile),
+            Err(Errno::NAMETOOLONG) => return Err(Stuck::TooLong),
+            Err(other) => return Err(Stuck::Unreadable(other)),
+        };
+        let is_last = ahead.is_empty();
+        if entry.kind == FileType::Symlink && !(is_last && leaf == Leaf::Keep && !wants_folder) {
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(Stuck::Unreadable(Errno::LOOP));
+            }
+            via_symlink = true;
+            let target =
+                rustix::fs::readlinkat(here, OsStr::from_bytes(&name), Vec::new()).map_err(Stuck::Unreadable)?;
+            let target = target.as_bytes();
+            if target.starts_with(b"/") {
+                way.truncate(1);
+            }
+            ahead.extend(components(target));
+            continue;
+        }
+        if !entry.is_folder() {
+            if !is_last || wants_folder {
+                return Err(Stuck::NotAFile);
+            }
+            if !matches!(entry.kind, FileType::RegularFile | FileType::Symlink) {
+                return Err(Stuck::NotAFile);
+            }
+            return Ok(found(way, name, Some(entry), via_symlink));
+        }
+        let handle =
+            rustix::fs::openat(here, OsStr::from_bytes(&name), FOLDER, Mode::empty()).map_err(Stuck::Unreadable)?;
+        // Looked at through the handle: what was opened counts, not what stood there a moment before.
+        let entry = look_through(&handle)?;
+        way.push(Step { handle, name, entry });
+    }
+    let Some(last) = way.pop() else { return Err(Stuck::NotAFile) };
+    if way.is_empty() {
+        let folder_entry = last.entry;
+        return Ok(Found {
+            folder: last.handle,
+            name: Vec::new(),
+            resolved: b"/".to_vec(),
+            entry: Some(last.entry),
+            folder_entry,
+            via_symlink,
+        });
+    }
+    Ok(found(way, last.name, Some(last.entry), via_symlink))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// The names of a path, last first; empty ones and `.` are left out.
+fn components(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|b| *b == b'/').filter(|name| !name.is_empty() && *name != b".").rev().map(<[u8]>::to_vec).collect()
+}
+
+fn is_magic(name: &[u8]) -> bool {
+    matches!(name, b"proc" | b"sys" | b"dev")
+}
+
+fn open_root() -> Result<Step, Stuck> {
+    let handle = rustix::fs::open("/", FOLDER, Mode::empty()).map_err(Stuck::Unreadable)?;
+    let entry = look_through(&handle)?;
+    Ok(Step { handle, name: Vec::new(), entry })
+}
+
+/// `/dev/null` takes anything and gives nothing: the one device that is let through.
+fn null_device(mut way: Vec<Step>, via_symlink: bool) -> Result<Found, Stuck> {
+    let Some(root) = way.pop() else { return Err(Stuck::Magic) };
+    let entry = look_at(&root.handle, b"dev/null").map_err(Stuck::Unreadable)?;
+    if entry.kind != FileType::CharacterDevice {
+        return Err(Stuck::Magic);
+    }
+    Ok(Found {
+        folder: root.handle,
+        name: b"dev/null".to_vec(),
+        resolved: b"/dev/null".to_vec(),
+        entry: Some(entry),
+        folder_entry: root.entry,
+        via_symlink,
+    })
+}
+
+/// Something new: what follows the last folder that is there may not climb.
+fn not_there(way: Vec<Step>, name: Vec<u8>, ahead: Vec<Vec<u8>>, via_symlink: bool) -> Result<Found, Stuck> {
+    if ahead.iter().any(|name| name == b"..") {
+        return Err(Stuck::DotdotThroughMissing);
+    }
+    if ahead.iter().any(|name| name.len() > MAX_NAME) {
+        return Err(Stuck::TooLong);
+    }
+    let mut rest = name;
+    for next in ahead.into_iter().rev() {
+        rest.push(b'/');
+        rest.extend(next);
+    }
+    Ok(found(way, rest, None, via_symlink))
+}
+
+fn found(mut way: Vec<Step>, name: Vec<u8>, entry: Option<Entry>, via_symlink: bool) -> Found {
+    let mut resolved = Vec::new();
+    for step in way.iter().skip(1) {
+        resolved.push(b'/');
+        resolved.extend(&step.name);
+    }
+    resolved.push(b'/');
+    resolved.extend(&name);
+    let last = way.pop().unwrap_or_else(|| unreachable!("the root is never taken off"));
+    Found { folder: last.handle, name, resolved, entry, folder_entry: last.entry, via_symlink }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn look_at(folder: &OwnedFd, name: &[u8]) -> Result<Entry, Errno> {
+    let mask = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
+    let stat = rustix::fs::statx(folder, OsStr::from_bytes(name), flags, mask)?;
+    Ok(Entry {
+        device: rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+        inode: stat.stx_ino,
+        links: u64::from(stat.stx_nlink),
+        size: stat.stx_size,
+        mount: stat.stx_mnt_id,
+        kind: FileType::from_raw_mode(stat.stx_mode.into()),
+    })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn look_at(folder: &OwnedFd, name: &[u8]) -> Result<Entry, Errno> {
+    let stat = if name.is_empty() {
+        rustix::fs::fstat(folder)?
+    } else {
+        rustix::fs::statat(folder, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)?
+    };
+    let device = u64::try_from(stat.st_dev).unwrap_or_default();
+    Ok(Entry {
+        device,
+        inode: stat.st_ino,
+        links: u64::from(stat.st_nlink),
+        size: u64::try_from(stat.st_size).unwrap_or_default(),
+        mount: device,
+        kind: FileType::from_raw_mode(stat.st_mode),
+    })
+}
+
+fn look_through(handle: &OwnedFd) -> Result<Entry, Stuck> {
+    look_at(handle, b"").map_err(Stuck::Unreadable)
+}
