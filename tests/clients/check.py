@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Real agent clients with Placet between them and their tools: check.py --placet PROGRAM [CLIENT…]
+
+Each client is installed in its pinned version, talks to a scripted model on loopback that wants one tool call, and asks
+`placet hook` before it. A supervised gate waits behind the hook, and we answer in the person's place. What counts is
+what is on the disk afterwards and what the model was told. The last line is `N passed, N failed, N skipped`.
+"""
+import sys
+
+sys.dont_write_bytecode = True
+
+import argparse
+import subprocess
+import tempfile
+import traceback
+from pathlib import Path
+
+from kit.desk import Desk
+from kit.place import SOURCE, Hook
+from kit.runner import CannotRun, run
+
+CHECKS = {"claude-code": "checks.claude_code"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--placet", required=True, type=Path)
+    parser.add_argument("--or-skip", action="store_true", help="a client that cannot be installed is no failure")
+    parser.add_argument("client", nargs="*")
+    options = parser.parse_args()
+    if unknown := [name for name in options.client if name not in CHECKS]:
+        parser.error(f"no checks for {', '.join(unknown)}; there are: {', '.join(CHECKS)}")
+    tally = {"passed": 0, "failed": 0, "skipped": 0}
+    for client in options.client or CHECKS:
+        installed = subprocess.run([SOURCE / "install.sh", client])
+        if installed.returncode:
+            print(f"{client}: could not be installed")
+            tally["skipped" if options.or_skip else "failed"] += 1
+            continue
+        for check in checks_of(client):
+            tally[outcome(check, client, options.placet.resolve())] += 1
+    print(", ".join(f"{count} {name}" for name, count in tally.items()))
+    return 1 if tally["failed"] else 0
+
+
+def checks_of(client):
+    module = __import__(CHECKS[client], fromlist=["CHECKS"])
+    return module.CHECKS
+
+
+def outcome(check, client, placet):
+    name = f"{client}: {check.__name__.replace('_', ' ')}"
+    with tempfile.TemporaryDirectory(prefix="placet-") as folder:
+        try:
+            check(Ground(client, placet, Path(folder)))
+        except CannotRun as error:
+            print(f"{name}: FAILED, {error}", flush=True)
+            return "failed"
+        except Exception:
+            traceback.print_exc()
+            print(f"{name}: FAILED", flush=True)
+            return "failed"
+    print(f"{name}: passed", flush=True)
+    return "passed"
+
+
+class Ground:
+    """One client, one gate and their folders, for one check."""
+
+    def __init__(self, client: str, placet: Path, folder: Path):
+        self.client = client
+        self.placet = placet
+        self.flags = ["--data-dir", str(folder / "data"), "--config-dir", str(folder / "config")]
+        (folder / "config").mkdir()
+        (folder / "config/policy.toml").write_text('default = "ask"\ntimeout = "5m"\n')
+
+    def desk(self) -> Desk:
+        """Opens a gate with us at its desk."""
+        return Desk([str(self.placet), "serve", "--supervise", *self.flags])
+
+    def run(self, scenario: str, events=("PreToolUse", "PostToolUse")) -> dict:
+        """Runs the client with our hook for these events, and says what came of it."""
+        words = [str(self.placet), "hook", self.client, "--client-timeout-ms", "600000", *self.flags]
+        return run(self.client, scenario, Hook(" ".join(words), events))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

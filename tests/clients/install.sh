@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# install.sh NAME...   puts pinned versions of real agent clients under $CLIENTS_DIR/apps
+#
+# Needs npm, and reaches the package registry only. No install script of any package is run: the kit starts the binary
+# inside each client's platform package instead. Linux x64 only, because those platform packages are named here.
+set -euo pipefail
+
+apps="${CLIENTS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/placet-clients}/apps"
+names=(claude-code)
+
+# npm_app NAME PACKAGE@VERSION...   into $apps/NAME, once per list of packages
+npm_app() {
+  local folder="$apps/$1"; shift
+  if [[ "$(cat "$folder/.installed" 2>/dev/null)" == "$*" ]]; then return; fi
+  mkdir -p "$folder"
+  echo '{"private": true}' > "$folder/package.json"
+  npm install --prefix "$folder" --ignore-scripts --save-exact \
+    --no-audit --no-fund --loglevel=error "$@"
+  echo "$*" > "$folder/.installed"
+}
+
+install_one() {
+  case "$1" in
+    claude-code) npm_app claude-code @anthropic-ai/claude-code@2.1.332 ;;
+    *) echo "install.sh: no client named '$1'; there are: ${names[*]}" >&2; return 2 ;;
+  esac
+}
+
+if [[ "$(uname -sm)" != "Linux x86_64" ]]; then
+  echo "install.sh: made for Linux x86_64; this is $(uname -sm)" >&2; exit 1
+fi
+if (( $# == 0 )); then echo "usage: install.sh ${names[*]}"; exit 2; fi
+for name in "$@"; do
+  install_one "$name"
+  echo "$name: ready in $apps"
+done
