@@ -18,6 +18,7 @@ pub mod id;
 pub mod judge;
 pub mod path_text;
 pub mod policy;
+pub mod redact;
 pub mod refusal;
 pub mod session;
 pub mod state;
