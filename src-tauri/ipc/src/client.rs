@@ -289,6 +289,23 @@ pub fn result<R: DeserializeOwned>(response: Response) -> Result<R, ClientError>
     }
 }
 
+/// Waits for one of the wakers, and gives its place; none when the moment has come.
+pub fn wait_for(wakers: &[Waker<'_>], until: Moment) -> Option<usize> {
+    loop {
+        let mut watched: Vec<_> = wakers.iter().map(|waker| PollFd::from_borrowed_fd(waker.fd, waker.events)).collect();
+        match poll(&mut watched, Some(&timespec(until.left()))) {
+            Ok(0) => return None,
+            Ok(_) => {
+                if let Some(place) = watched.iter().position(|fd| !fd.revents().is_empty()) {
+                    return Some(place);
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
 /// Opens the socket and looks at everything that can be known about it from outside.
 fn reach(places: &Places, deadline: Moment) -> Result<OwnedFd, ClientError> {
     let path = || places.socket.display().to_string();
@@ -358,5 +375,12 @@ fn poll_on(
         }
         Err(Errno::INTR) => Ok(Polled::Ready),
         Err(errno) => Err(ClientError::Io(errno.into())),
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
     }
 }

@@ -11,7 +11,7 @@ mod places;
 mod process;
 mod server;
 
-pub use client::{Client, ClientError, Moment, Waited, Waker, result};
+pub use client::{Client, ClientError, Moment, Waited, Waker, result, wait_for};
 pub use lock::{GateLock, Holder, HostKind, LockError, TryLock};
 pub use message::{ErrorBody, Id, Incoming, MAX_LINE_BYTES, Notification, PROTOCOL, Request, Response};
 pub use places::{Flags, PlaceError, Places, home};

@@ -121,7 +121,7 @@ impl GateLock {
         loop {
             match Self::try_lock(places, kind)? {
                 TryLock::Taken(_) if waited < patience => std::thread::sleep(STEP),
-                outcome => return Ok(outcome),
+                outcome @ (TryLock::Held(_) | TryLock::Taken(_)) => return Ok(outcome),
             }
             waited += STEP;
         }

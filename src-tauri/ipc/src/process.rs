@@ -29,8 +29,8 @@ fn start_in(stat: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(&stat[after_name + 1..]).ok()?;
     let mut fields = text.split_ascii_whitespace();
     let state = fields.next()?;
-    let start = fields.nth(18)?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(start)
+    let ticks = fields.nth(18)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(ticks)
 }
 
 #[cfg(test)]

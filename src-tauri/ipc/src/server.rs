@@ -34,13 +34,13 @@ const LINE_PATIENCE: Duration = Duration::from_secs(30);
 /// A caller that does not read what it is told for this long is given up.
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// The open door.
+/// The open door. Drop it before the lock: a socket that is removed later may be the next gate's.
 #[derive(Debug)]
 pub struct Listener {
     inner: UnixListener,
     socket: PathBuf,
     /// The folder's handle keeps `/proc/self/fd/N/…` good for removing the socket from that very folder.
-    dir: OwnedFd,
+    _dir: OwnedFd,
     places: Arc<Semaphore>,
 }
 
@@ -122,7 +122,7 @@ impl Listener {
         let inner = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        Ok(Self { inner, socket: path, dir, places })
+        Ok(Self { inner, socket: path, _dir: dir, places })
     }
 
     /// The next caller. Safe to cancel.
@@ -148,7 +148,6 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.socket);
-        let _ = &self.dir;
     }
 }
 
