@@ -11,7 +11,7 @@ pub(crate) const STEP: &str = "clients: Claude Code, offline";
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
     Program::cargo(&["build", "--bin", "placet"]).run()?;
     let mut report = Report::default();
-    report.step("real clients", vec![kit(names)?]);
+    report.step("real clients", vec![kit(&[], names)?]);
     report.finish()
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn step(report: &mut Report) {
     if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
         return report.skip(STEP, "the pinned clients are made for Linux on x86-64");
     }
-    match kit(&["claude-code"]) {
+    match kit(&["--or-skip"], &["claude-code"]) {
         Ok(program) => {
             report.step(STEP, vec![program]);
         }
@@ -31,8 +31,8 @@ pub(crate) fn step(report: &mut Report) {
     }
 }
 
-fn kit(names: &[&str]) -> Result<Program, String> {
+fn kit(flags: &[&str], names: &[&str]) -> Result<Program, String> {
     let placet = house::debug_program("placet");
     let placet = placet.to_str().ok_or("the path of the target folder is no text")?;
-    Ok(Program::new(&[&["python3", "tests/clients/check.py", "--placet", placet], names].concat()))
+    Ok(Program::new(&[&["python3", "tests/clients/check.py", "--placet", placet], flags, names].concat()))
 }

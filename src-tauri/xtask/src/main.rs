@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "what it prints is what it is for")]
 #![allow(clippy::disallowed_methods, reason = "it measures how long steps take; nothing is decided by that time")]
 
+mod bench;
 mod check;
 mod clients;
 mod counts;
@@ -25,6 +26,7 @@ usage: cargo xtask COMMAND
   run            set up what is missing, build, and open the window with a demo agent waiting for approval
   test           set up, then every check and test that CI runs; exits non-zero on any failure
   check          format, lints, types: what is quick to say
+  bench          what Placet costs, side by side with what others cost; the table goes to docs/performance.md
   test-clients   real agent clients against a scripted model, with `placet hook` between them and their tools
   package        a release build and a Debian package
 ";
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Some((&"run", rest)) => run::run(rest),
         Some((&"test", [])) => test::run(),
         Some((&"check", [])) => check::run(),
+        Some((&"bench", words)) => bench::run(words),
         Some((&"test-clients", names)) => clients::run(names),
         Some((&"package", [])) => package::run(),
         Some((&("help" | "--help" | "-h"), _)) => {

@@ -1,0 +1,56 @@
+//! `cargo xtask bench`: what Placet costs, side by side with what others cost, measured in one run.
+//!
+//! Ratios, not seconds: the machine may be slow, and both sides of a ratio are measured on it in turn, in short slices.
+//! Processes are compared by their CPU time, since wall time on a busy machine measures the others.
+
+mod desk;
+mod durability;
+mod floor;
+mod machine;
+mod page;
+mod processes;
+mod row;
+mod wire;
+
+use crate::program::Program;
+use crate::{house, package, system};
+
+/// Measures everything, prints the table, and puts it into `docs/performance.md`.
+pub(crate) fn run(words: &[&str]) -> Result<(), String> {
+    let (keep, quick) = match words {
+        [] => (true, false),
+        ["--dry"] => (false, false),
+        ["--quick"] => (false, true),
+        _ => return Err("usage: cargo xtask bench [--dry | --quick]".into()),
+    };
+    system::set_up_to_test()?;
+    let placet = package::build_static_command()?;
+    // On the disk that the target folder is on: a temporary folder may be memory.
+    let folder = house::target().join("bench");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(folder.join("config")).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let desk = desk::Desk::open(&placet, &folder)?;
+
+    let effort = if quick { 1 } else { 8 };
+    let mut rows = processes::measure(&placet, &folder, effort)?;
+    rows.extend(durability::measure(&desk, &folder, effort)?);
+    drop(desk);
+
+    let machine = machine::describe(&folder);
+    let table = row::table(&rows);
+    println!("\n{machine}\n\n{table}");
+    if keep {
+        page::write(&machine, &table)?;
+    }
+    let missed: Vec<&str> = rows.iter().filter(|row| row.is_missed()).map(|row| row.what.as_str()).collect();
+    if missed.is_empty() { Ok(()) } else { Err(format!("bars missed: {}", missed.join("; "))) }
+}
+
+/// A C program of a few lines, linked statically: what starting a process costs at least.
+fn compile_c(folder: &std::path::Path, name: &str, source: &str, flags: &[&str]) -> Result<std::path::PathBuf, String> {
+    let (from, to) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&from, source).map_err(|error| format!("{}: {error}", from.display()))?;
+    let paths = [from.to_str().unwrap_or_default(), "-o", to.to_str().unwrap_or_default()];
+    Program::new(&[&["cc", "-O2", "-static"], flags, &paths].concat()).run()?;
+    Ok(to)
+}
