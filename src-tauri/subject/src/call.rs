@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use placet_domain::call::OnForm;
-use placet_domain::{Action, CallFacts, Flag, Judged, PathText, Refused, RefusedCode, Subject};
+use placet_domain::{Action, CallFacts, Judged, PathText, Refused, RefusedCode, Subject};
 use serde_json::Value;
 
 use crate::canonical::sha256;
@@ -39,6 +39,13 @@ pub struct Known {
     pub own: Vec<PathText>,
     /// The folders in which the agent's shell looks for programs, in order.
     pub path_folders: Vec<PathText>,
+}
+
+impl Known {
+    /// What is known where nothing is said of programs.
+    pub fn new(home: PathText, own: Vec<PathText>) -> Self {
+        Self { home, own, path_folders: Vec::new() }
+    }
 }
 
 /// Makes a call concrete. Total: what is wrong with it comes back as `refused`, with its subjects as far as known.
@@ -133,11 +140,4 @@ fn grantable(reading: &Reading) -> Vec<OnForm> {
 /// Whether any command in it cannot be inspected.
 pub(crate) fn is_uninspectable(subjects: &[Subject]) -> bool {
     subjects.iter().any(|subject| matches!(subject, Subject::Command(command) if !command.inspectable))
-}
-
-/// Adds a flag once.
-pub(crate) fn push_flag(flags: &mut Vec<Flag>, flag: Flag) {
-    if !flags.contains(&flag) {
-        flags.push(flag);
-    }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const HOME: &str = "/home/dev";
 
 fn known() -> Known {
-    Known { home: HOME.into(), own: vec!["/home/dev/.local/share/placet".into()], path_folders: Vec::new() }
+    Known::new(HOME.into(), vec!["/home/dev/.local/share/placet".into()])
 }
 
 fn clients() -> PathBuf {
