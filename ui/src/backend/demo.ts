@@ -1,0 +1,262 @@
+// A gate in memory, so that the window runs and is tested in a plain browser. It keeps the same promises as the real one:
+// one settlement each, the digest that was on the screen, and no answer before the card was.
+import type { Backend, Unlisten } from "./backend";
+import { floodCalls, hostileCalls, newcomer, plainCalls } from "./demo/calls";
+import { HOME, fakeDigest } from "./demo/make";
+import { demoGrants, demoPolicy, demoSessions, historyCall, historyItem } from "./demo/past";
+import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, Scope, Snapshot } from "./types";
+import { plain } from "../text/spans";
+
+const PAST = 1_200;
+const FLOOD = 10_000;
+
+const refuse = (code: string, message: string, data: Record<string, unknown> = {}): ErrorBody => ({ code, message: `${code}: ${message}`, data: { code, ...data } });
+
+/** A moment, so that loading states exist. */
+const soon = <T>(value: T): Promise<T> => new Promise((resolve) => setTimeout(() => resolve(value), 8));
+
+export class DemoBackend implements Backend {
+  #calls: Map<string, ApprovalDetail>;
+  #settledAt = new Map<string, { at_ms: number; by: string }>();
+  #shownAt = new Map<string, number>();
+  #decided: HistoryItem[] = [];
+  #grants: Grant[];
+  #facts = new Set<(fact: FactMessage) => void>();
+  #shows = new Set<(approval: string | undefined) => void>();
+  #seq = 4_000;
+  #paused: boolean;
+  #number = 60;
+  #down: boolean;
+
+  constructor(private readonly scene: string) {
+    const now = Date.now();
+    const calls = scene === "hostile" ? hostileCalls(now) : scene === "empty" || scene === "first" ? [] : scene === "flood" ? floodCalls(now, FLOOD) : plainCalls(now);
+    this.#calls = new Map(calls.map((call) => [call.id, call]));
+    this.#grants = scene === "first" ? [] : demoGrants(now);
+    this.#paused = scene === "paused";
+    this.#down = scene === "down";
+    for (const call of calls) this.#expireLater(call);
+    // The browser's console and the browser tests make things happen through this.
+    Object.assign(globalThis, { placetDemo: this });
+  }
+
+  // ── What the browser tests do from outside ─────────────────────────────
+
+  arrive(): string {
+    const call = newcomer(Date.now(), ++this.#number);
+    this.#calls.set(call.id, call);
+    this.#expireLater(call);
+    this.#emit({ kind: "approval_asked", approval: call.id });
+    return call.id;
+  }
+
+  /** What would run changes: another digest. `silent` tells nobody. */
+  change(id: string, silent = false): void {
+    const call = this.#calls.get(id);
+    if (call === undefined) return;
+    this.#calls.set(id, { ...call, digest: fakeDigest(`${call.digest}/changed`), headline: `${call.headline}, changed since`, card: { ...call.card, headline: `${call.headline}, changed since` } });
+    if (!silent) this.#emit({ kind: "approval_refreshed", approval: id, changed: ["content"] });
+  }
+
+  settleElsewhere(id: string, silent = false): void {
+    this.#settle(id, "denied", "supervisor", silent);
+  }
+
+  expire(id: string): void {
+    this.#settle(id, "expired", "timeout");
+  }
+
+  skipFact(): void {
+    this.#seq += 1;
+  }
+
+  recover(): void {
+    this.#down = false;
+  }
+
+  ask(id: string | undefined): void {
+    for (const show of this.#shows) show(id);
+  }
+
+  // ── The backend ────────────────────────────────────────────────────────
+
+  snapshot(): Promise<Snapshot> {
+    if (this.#down) return Promise.reject(refuse("gate_down", "the gate's store could not be opened"));
+    const broken = this.scene === "policy";
+    return soon({
+      version: "0.1.0", paused: this.#paused, policy: { ok: !broken, digest: fakeDigest("policy"), ...(broken && { error: { message: "“aks” is not one of allow, ask, deny.", line: 20, column: 10 } }) },
+      waiting: this.#pending().length, expired_while_away: this.scene === "away" ? 3 : 0, seq: this.#seq, now_ms: Date.now(), home: HOME,
+    });
+  }
+
+  onFact(listener: (fact: FactMessage) => void): Promise<Unlisten> {
+    this.#facts.add(listener);
+    return Promise.resolve(() => this.#facts.delete(listener));
+  }
+
+  onShow(listener: (approval: string | undefined) => void): Promise<Unlisten> {
+    this.#shows.add(listener);
+    return Promise.resolve(() => this.#shows.delete(listener));
+  }
+
+  approvalsList({ after, limit = 50 }: { after?: string; limit?: number }): Promise<Page<ApprovalItem>> {
+    const all = this.#pending();
+    const from = after === undefined ? 0 : all.findIndex((item) => item.id === after) + 1;
+    const items = all.slice(from, from + limit);
+    const next = from + limit < all.length ? items.at(-1)?.id : undefined;
+    return soon({ items, ...(next !== undefined && { next }) });
+  }
+
+  approvalsGet(id: string): Promise<ApprovalDetail> {
+    const call = this.#calls.get(id);
+    return call === undefined ? Promise.reject(refuse("no_such_approval", "no approval has this id")) : soon(call);
+  }
+
+  approvalsShown(id: string, digest: string): Promise<void> {
+    this.#shownAt.set(`${id}/${digest}`, performance.now());
+    return soon(undefined);
+  }
+
+  async approvalsApprove({ id, digest, grant }: { id: string; digest: string; grant?: Scope }): Promise<{ approval: ApprovalItem; grant?: Grant }> {
+    await soon(undefined);
+    const call = this.#checked(id);
+    if (call.digest !== digest) throw refuse("stale_digest", "what would run has changed", { digest: call.digest });
+    this.#mustBeArmed(call);
+    if (this.#paused) throw refuse("denied_by_policy", "everything is paused", { rule: "" });
+    this.#settle(id, "approved", "user");
+    if (grant === undefined) return { approval: call };
+    const issued: Grant = { id: `g${this.#seq}`, sentence: this.#sentence(call, grant), effect: "allow", scope: grant, state: "active", from_approval: id, issued_at_ms: Date.now(), expires_at_ms: Date.now() + grant.expires_in_ms, used: 0, ...(grant.uses !== undefined && { uses_left: grant.uses }) };
+    this.#grants.unshift(issued);
+    this.#emit({ kind: "grant_issued" });
+    return { approval: call, grant: issued };
+  }
+
+  async approvalsDeny({ id }: { id: string; note?: string }): Promise<{ approval: ApprovalItem }> {
+    await soon(undefined);
+    const call = this.#checked(id);
+    this.#mustBeArmed(call);
+    this.#settle(id, "denied", "user");
+    return { approval: call };
+  }
+
+  async approvalsCancel({ ids }: { ids: string[] }): Promise<{ outcomes: Outcome[] }> {
+    await soon(undefined);
+    return {
+      outcomes: ids.map((id) => {
+        const call = this.#calls.get(id);
+        if (call === undefined) return { id, state: null, changed: false };
+        if (call.state !== "pending") return { id, state: call.state, changed: false };
+        this.#settle(id, "cancelled", "batch");
+        return { id, state: "cancelled", changed: true };
+      }),
+    };
+  }
+
+  grantsList(): Promise<Page<Grant>> {
+    return soon({ items: [...this.#grants] });
+  }
+
+  grantsPreview(approval: string, scope: Scope): Promise<GrantPreview> {
+    const call = this.#calls.get(approval);
+    if (call === undefined) return Promise.reject(refuse("no_such_approval", "no approval has this id"));
+    const wide = "folder" in scope.on || "origin" in scope.on;
+    const examples = wide ? [historyItem(this.#seq - 7, this.#seq, Date.now()), historyItem(this.#seq - 9, this.#seq, Date.now())].map(({ at_ms, action, decision, lead, main }) => ({ at_ms, action, decision, main: [...lead, ...main] })) : [];
+    return soon({ sentence: this.#sentence(call, scope), matched: wide ? 34 : 1, examples, also_pending: wide ? 1 : 0 });
+  }
+
+  async grantsRevoke(ids: string[]): Promise<{ outcomes: { id: string; state: string | null; changed: boolean }[] }> {
+    await soon(undefined);
+    this.#grants = this.#grants.map((grant) => (ids.includes(grant.id) ? { ...grant, state: "revoked" as const } : grant));
+    this.#emit({ kind: "grant_revoked" });
+    return { outcomes: ids.map((id) => ({ id, state: "revoked", changed: true })) };
+  }
+
+  historySearch({ text, agent, decision, after, limit = 50 }: HistoryFilter): Promise<Page<HistoryItem>> {
+    const past = this.scene === "first" ? [] : Array.from({ length: PAST }, (_, i) => historyItem(3_000 - i, 3_000, Date.now()));
+    const words = (text ?? "").toLowerCase();
+    const all = [...this.#decided, ...past].filter(
+      (item) => (agent === undefined || item.agent === agent) && (decision === undefined || item.decision === decision) && (words === "" || `${plain([...item.lead, ...item.main])} ${item.agent} ${item.word ?? ""}`.toLowerCase().includes(words)),
+    );
+    const from = after === undefined ? 0 : all.findIndex((item) => String(item.seq) === after) + 1;
+    const items = all.slice(from, from + limit);
+    return soon({ items, ...(from + limit < all.length && { next: String(items.at(-1)?.seq) }) });
+  }
+
+  historyGet(seq: number): Promise<HistoryCall> {
+    const decided = this.#decided.find((item) => item.seq === seq);
+    const card = [...this.#calls.values()].find((call) => (decided === undefined ? call.action === "write" : call.id === decided.approval))?.card;
+    const item = decided ?? historyItem(seq, 3_000, Date.now());
+    return soon(historyCall(item, item.waited_ms === undefined || item.action !== "write" ? undefined : card));
+  }
+
+  sessionsList(): ReturnType<Backend["sessionsList"]> {
+    const waiting = new Map<string, number>();
+    for (const item of this.#pending()) waiting.set(item.session, (waiting.get(item.session) ?? 0) + 1);
+    return soon({ items: this.scene === "first" ? [] : demoSessions(Date.now(), waiting) });
+  }
+
+  policyGet(): ReturnType<Backend["policyGet"]> {
+    return soon(demoPolicy(Date.now(), this.scene === "policy"));
+  }
+
+  async pause(): Promise<void> {
+    this.#paused = true;
+    this.#emit({ kind: "paused", by: { who: "user" } });
+    await soon(undefined);
+  }
+
+  async resume(): Promise<void> {
+    this.#paused = false;
+    this.#emit({ kind: "resumed", by: { who: "user" } });
+    await soon(undefined);
+  }
+
+  // ── Within ─────────────────────────────────────────────────────────────
+
+  #pending(): ApprovalDetail[] {
+    return [...this.#calls.values()].filter((call) => call.state === "pending");
+  }
+
+  #checked(id: string): ApprovalDetail {
+    const call = this.#calls.get(id);
+    if (call === undefined) throw refuse("no_such_approval", "no approval has this id");
+    if (call.state !== "pending") throw refuse("already_settled", `it is ${call.state}`, { state: call.state, ...this.#settledAt.get(id) });
+    return call;
+  }
+
+  #mustBeArmed(call: ApprovalDetail): void {
+    const shown = this.#shownAt.get(`${call.id}/${call.digest}`);
+    if (shown === undefined || performance.now() - shown < (call.card.grave ? 1_000 : 500)) throw refuse("not_armed", "the card was not on the screen for long enough");
+  }
+
+  #settle(id: string, state: ApprovalStateWord, by: string, silent = false): void {
+    const call = this.#calls.get(id);
+    if (call?.state !== "pending") return;
+    const at_ms = Date.now();
+    this.#calls.set(id, { ...call, state, by });
+    this.#settledAt.set(id, { at_ms, by });
+    const { agent, session, workspace, tool, action, flags, lead, main, rest, number } = call;
+    this.#decided.unshift({ seq: this.#seq + 1, at_ms, agent, session, workspace, tool, action, decision: state, word: by === "user" ? "you" : by, flags, lead, main, rest, number, waited_ms: at_ms - call.created_at_ms, approval: id });
+    if (silent) this.#seq += 1;
+    else this.#emit({ kind: `approval_${state}`, approval: id, by: { who: by } });
+  }
+
+  #expireLater(call: ApprovalDetail): void {
+    setTimeout(() => this.#settle(call.id, "expired", "timeout"), Math.max(0, call.expires_at_ms - Date.now()));
+  }
+
+  #emit(fact: Omit<FactMessage, "seq" | "at_ms">): void {
+    const message: FactMessage = { seq: ++this.#seq, at_ms: Date.now(), ...fact };
+    setTimeout(() => {
+      for (const listener of this.#facts) listener(message);
+    }, 0);
+  }
+
+  #sentence(call: ApprovalDetail, scope: Scope): string {
+    const who = { session: `${call.agent}, session ${call.session.slice(-4)}`, agent_in_workspace: `${call.agent}, in ~/app`, agent: `${call.agent}, anywhere`, workspace: "any agent, in ~/app" }[scope.who];
+    const [form, value] = Object.entries(scope.on)[0] ?? ["exact", true];
+    const on = form === "exact" ? "exactly this call" : `${form.replaceAll("_", " ")} ${Array.isArray(value) ? value.join(" ") : String(value)}`;
+    const until = new Date(Date.now() + scope.expires_in_ms);
+    return `${who}, may ${call.action} ${on.replaceAll(HOME, "~")} until ${String(until.getHours()).padStart(2, "0")}:${String(until.getMinutes()).padStart(2, "0")}${scope.uses === undefined ? "" : `, at most ${scope.uses} times`}.`;
+  }
+}

@@ -1,0 +1,415 @@
+import { errorBody, type Backend, type Unlisten } from "../backend/backend";
+import type { ApprovalItem, ErrorBody, FactMessage, Grant, Scope, Snapshot } from "../backend/types";
+import type { Place } from "../keys/keymap";
+import { text } from "../text/en";
+import type { Decision } from "./arming.svelte";
+import { Arming } from "./arming.svelte";
+import { Clock } from "./clock.svelte";
+import { Journal } from "./journal.svelte";
+import { Judged } from "./judged.svelte";
+import { recall, remember, type Remembered } from "./memory";
+import { Queue, type Grouping, type Settled } from "./queue.svelte";
+import { Selection } from "./selection.svelte";
+
+export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke";
+
+const PAGE = 1_000;
+/** More arrivals at once than this are fetched as a list. */
+const SINGLY_AT_MOST = 20;
+
+/** States that end an approval's waiting, by the kind of fact that brings them. */
+const settledBy: Record<string, string> = {
+  approval_approved: "approved",
+  approval_denied: "denied",
+  approval_expired: "expired",
+  approval_cancelled: "cancelled",
+  approval_voided: "void",
+  approval_lapsed: "lapsed",
+};
+
+/** The person's side of the gate: a snapshot first, then every fact in its order; a gap means a new snapshot. */
+export class Desk {
+  phase = $state<"loading" | "ready" | "down">("loading");
+  snapshot = $state.raw<Snapshot | undefined>(undefined);
+  downError = $state.raw<ErrorBody | undefined>(undefined);
+  place = $state<Place>("inbox");
+  sheet = $state<SheetName | undefined>(undefined);
+  toast = $state<string | undefined>(undefined);
+  alert = $state<string | undefined>(undefined);
+  awayDismissed = $state(false);
+  /** The narrow window shows the queue in place of the call. */
+  queueOpen = $state(false);
+  theme = $state<Remembered["theme"]>("system");
+  textSize = $state(100);
+  /** Counted up when something of that kind happened, for screens that list it. */
+  changes = $state({ history: 0, sessions: 0, grants: 0, policy: 0 });
+  /** The history row that is open, and the policy line to go to. */
+  openSeq = $state<number | undefined>(undefined);
+  policyRule = $state<string | undefined>(undefined);
+  /** The grant that the revoking sheet asks about. */
+  revoking = $state.raw<Grant | undefined>(undefined);
+
+  readonly clock = new Clock();
+  readonly queue = new Queue();
+  readonly selection = new Selection();
+  readonly journal = new Journal();
+  readonly judged: Judged;
+  /** The guard of a sheet's own confirming button. */
+  readonly sheetArming = new Arming();
+
+  #seq = 0;
+  #loading: Promise<void> | undefined;
+  #early: FactMessage[] = [];
+  #asked = new Set<string>();
+  #askedTimer: ReturnType<typeof setTimeout> | undefined;
+  #toastTimer: ReturnType<typeof setTimeout> | undefined;
+  #unlisten: Unlisten[] = [];
+
+  constructor(readonly backend: Backend) {
+    this.judged = new Judged(backend);
+    const remembered = recall();
+    this.place = remembered.place;
+    this.queue.filter = remembered.filter;
+    this.queue.grouping = remembered.grouping;
+    this.theme = remembered.theme;
+    this.textSize = remembered.textSize;
+    this.#wanted = remembered.current;
+  }
+
+  #wanted: string | undefined;
+
+  async start(): Promise<void> {
+    this.clock.start();
+    this.#unlisten.push(await this.backend.onFact((fact) => this.#onFact(fact)), await this.backend.onShow((approval) => this.show(approval)));
+    await this.reload();
+  }
+
+  stop(): void {
+    this.clock.stop();
+    for (const unlisten of this.#unlisten.splice(0)) unlisten();
+  }
+
+  /** A new snapshot and everything that waits. Facts that arrive meanwhile are kept and applied after it. */
+  reload(): Promise<void> {
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const snapshot = await this.backend.snapshot();
+      this.clock.set(snapshot.now_ms);
+      this.queue.load(await this.#allPending());
+      this.snapshot = snapshot;
+      this.#seq = snapshot.seq;
+      this.downError = undefined;
+      this.phase = "ready";
+    } catch (thrown) {
+      this.downError = errorBody(thrown);
+      this.phase = "down";
+      this.judged.arming.clear();
+      return;
+    }
+    const early = this.#early.splice(0).filter((fact) => fact.seq > this.#seq);
+    for (const fact of early) this.#apply(fact);
+    for (const id of this.selection.ids) if (this.queue.get(id) === undefined) this.selection.drop(id);
+    await this.#judgeSomething();
+  }
+
+  async #allPending(): Promise<ApprovalItem[]> {
+    const all: ApprovalItem[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await this.backend.approvalsList({ state: "pending", limit: PAGE, ...(after !== undefined && { after }) });
+      all.push(...page.items);
+      if (page.next === undefined || page.next === null || page.items.length === 0) return all;
+      after = page.next;
+    }
+  }
+
+  /** After a reload: the call that was under judgement, or was when the window closed, or the first. */
+  async #judgeSomething(): Promise<void> {
+    const { judged, queue } = this;
+    if (judged.id !== undefined) {
+      if (queue.get(judged.id) !== undefined) await judged.refresh();
+      else judged.settle({ state: "settled", by: undefined, at_ms: undefined });
+      return;
+    }
+    const wanted = this.#wanted !== undefined && queue.get(this.#wanted) !== undefined ? this.#wanted : queue.neighbour(undefined, 1);
+    this.#wanted = undefined;
+    if (wanted !== undefined) await judged.open(wanted);
+  }
+
+  // ── Facts ────────────────────────────────────────────────────────────
+
+  #onFact(fact: FactMessage): void {
+    if (this.phase !== "ready" || this.#loading !== undefined) {
+      this.#early.push(fact);
+      return;
+    }
+    if (fact.seq <= this.#seq) return;
+    if (fact.seq !== this.#seq + 1) {
+      void this.reload();
+      return;
+    }
+    this.#apply(fact);
+  }
+
+  #apply(fact: FactMessage): void {
+    this.#seq = fact.seq;
+    const { changes, snapshot } = this;
+    changes.history += 1;
+    if (fact.kind.startsWith("session_") || fact.kind.startsWith("approval_")) changes.sessions += 1;
+    if (fact.kind.startsWith("grant_")) changes.grants += 1;
+    if (fact.kind.startsWith("policy_")) {
+      changes.policy += 1;
+      void this.#refreshSnapshot();
+    }
+    if ((fact.kind === "paused" || fact.kind === "resumed") && snapshot !== undefined) this.snapshot = { ...snapshot, paused: fact.kind === "paused" };
+    if (fact.kind === "alert_raised") this.alert = (fact as FactMessage & { message?: string }).message ?? "";
+    if (fact.approval !== undefined) this.#applyApproval(fact, fact.approval);
+  }
+
+  #applyApproval(fact: FactMessage, id: string): void {
+    const state = settledBy[fact.kind];
+    if (state !== undefined) {
+      const who = typeof fact.by === "object" ? fact.by.who : fact.by;
+      this.#settled(id, { state, by: who ?? fact.reason, at_ms: fact.at_ms });
+      return;
+    }
+    if (fact.kind !== "approval_asked" && fact.kind !== "approval_refreshed" && fact.kind !== "approval_attached") return;
+    if (fact.item !== undefined) this.#arrived(fact.item);
+    else this.#fetchSoon(id);
+    if (fact.kind === "approval_refreshed" && this.judged.id === id) void this.judged.refresh({ kind: "refreshed" });
+  }
+
+  #arrived(item: ApprovalItem): void {
+    this.queue.put(item);
+    if (this.judged.id === undefined && item.state === "pending") void this.judged.open(item.id);
+  }
+
+  #settled(id: string, how: Settled): void {
+    this.queue.settle(id, how);
+    this.selection.drop(id);
+    if (this.judged.id === id && this.judged.answering === undefined) this.judged.settle(how);
+  }
+
+  /** Several arrivals within a moment are fetched together. */
+  #fetchSoon(id: string): void {
+    this.#asked.add(id);
+    this.#askedTimer ??= setTimeout(() => {
+      this.#askedTimer = undefined;
+      const ids = [...this.#asked];
+      this.#asked.clear();
+      void this.#fetchItems(ids);
+    }, 30);
+  }
+
+  async #fetchItems(ids: readonly string[]): Promise<void> {
+    try {
+      if (ids.length > SINGLY_AT_MOST) {
+        for (const item of await this.#allPending()) this.#arrived(item);
+        return;
+      }
+      for (const item of await Promise.all(ids.map((id) => this.backend.approvalsGet(id)))) if (item.state === "pending") this.#arrived(item);
+    } catch {
+      await this.reload();
+    }
+  }
+
+  async #refreshSnapshot(): Promise<void> {
+    try {
+      this.snapshot = await this.backend.snapshot();
+    } catch (thrown) {
+      this.downError = errorBody(thrown);
+    }
+  }
+
+  // ── Moving about ─────────────────────────────────────────────────────
+
+  go(place: Place): void {
+    this.place = place;
+    this.openSeq = undefined;
+    this.queueOpen = false;
+    this.save();
+  }
+
+  /** Asked from outside (tray, notification, second start): the inbox, at a call where one is named. */
+  show(approval: string | undefined): void {
+    this.sheet = undefined;
+    this.go("inbox");
+    if (approval !== undefined && this.queue.get(approval) !== undefined) void this.judge(approval);
+    else if (approval !== undefined) this.#wanted = approval;
+  }
+
+  async judge(id: string | undefined): Promise<void> {
+    if (this.judged.answering !== undefined) return;
+    this.queueOpen = false;
+    await this.judged.open(id);
+    this.save();
+  }
+
+  move(by: number): void {
+    const to = this.queue.neighbour(this.judged.id, by);
+    if (to !== undefined) void this.judge(to);
+    else if (this.judged.settled !== undefined) void this.judge(this.queue.neighbour(this.judged.id, -by));
+  }
+
+  moveToEnd(last: boolean): void {
+    const rows = this.queue.pendingRows();
+    const to = last ? rows.at(-1) : rows[0];
+    if (to !== undefined) void this.judge(to.id);
+  }
+
+  group(by: Grouping): void {
+    this.queue.group(by);
+    this.save();
+  }
+
+  save(): void {
+    remember({ place: this.place, filter: this.queue.filter, grouping: this.queue.grouping, current: this.judged.id, theme: this.theme, textSize: this.textSize });
+  }
+
+  // ── Answers ──────────────────────────────────────────────────────────
+
+  /** Why a decision cannot be taken at all, arming aside. */
+  blocked(decision: Decision): "unseen" | "once_only" | "not_answerable" | undefined {
+    const { judged } = this;
+    if (!judged.answerable || this.phase !== "ready") return "not_answerable";
+    if (decision === "approve" && judged.unseen > 0) return "unseen";
+    if (decision === "approveFor" && judged.detail?.grantable.length === 0) return "once_only";
+    if (decision === "approveFor" && judged.unseen > 0) return "unseen";
+    return undefined;
+  }
+
+  /** What a real press, armed and let go on its own control, does. */
+  decide(decision: Decision): void {
+    if (this.blocked(decision) !== undefined) return;
+    if (decision === "approve") void this.approve();
+    else if (decision === "deny") void this.deny();
+    else this.openSheet(decision === "denyAndTell" ? "tell" : "scope");
+  }
+
+  openSheet(sheet: SheetName): void {
+    this.sheet = sheet;
+    this.sheetArming.arm(false);
+  }
+
+  closeSheet(): void {
+    this.sheet = undefined;
+    this.sheetArming.clear();
+    this.judged.arming.rearm();
+  }
+
+  async approve(grant?: Scope): Promise<boolean> {
+    const detail = this.judged.detail;
+    if (detail === undefined || this.blocked(grant === undefined ? "approve" : "approveFor") !== undefined) return false;
+    return this.#answer(detail, grant === undefined ? "approve" : "approveFor", grant === undefined ? "approved" : "granted", () =>
+      this.backend.approvalsApprove({ id: detail.id, digest: detail.digest, ...(grant !== undefined && { grant }) }),
+    );
+  }
+
+  async deny(note?: string): Promise<boolean> {
+    const detail = this.judged.detail;
+    if (detail === undefined || this.blocked("deny") !== undefined) return false;
+    return this.#answer(detail, note === undefined ? "deny" : "denyAndTell", note === undefined ? "denied" : "deniedTold", () =>
+      this.backend.approvalsDeny({ id: detail.id, ...(note !== undefined && { note }) }),
+    );
+  }
+
+  async #answer(item: ApprovalItem, decision: Decision, deed: "approved" | "granted" | "denied" | "deniedTold", send: () => Promise<unknown>): Promise<boolean> {
+    const { judged } = this;
+    const next = this.queue.neighbour(item.id, 1) ?? this.queue.neighbour(item.id, -1);
+    judged.answering = decision;
+    judged.note = undefined;
+    try {
+      await send();
+    } catch (thrown) {
+      judged.answering = undefined;
+      await this.#refused(item.id, errorBody(thrown));
+      return false;
+    }
+    judged.answering = undefined;
+    this.journal.add(deed, item, this.clock.exact());
+    this.#settled(item.id, { state: deed === "approved" || deed === "granted" ? "approved" : "denied", by: "user", at_ms: this.clock.exact() });
+    this.say(text.done[deed]);
+    if (judged.id === item.id) await this.judge(next);
+    return true;
+  }
+
+  /** An answer that did not count: say why, and show the call as it now is. */
+  async #refused(id: string, error: ErrorBody): Promise<void> {
+    const { judged } = this;
+    if (judged.id !== id) return;
+    const data = error.data ?? {};
+    if (error.code === "stale_digest") await judged.refresh({ kind: "stale" });
+    else if (error.code === "not_armed") await judged.refresh({ kind: "not_armed" });
+    else if (error.code === "already_settled" || error.code === "no_such_approval") {
+      const by = data["by"];
+      const who = typeof by === "object" && by !== null ? (by as { who?: string }).who : by;
+      const settled: Settled = {
+        state: typeof data["state"] === "string" ? data["state"] : "settled",
+        by: typeof who === "string" ? who : undefined,
+        at_ms: typeof data["at_ms"] === "number" ? data["at_ms"] : undefined,
+      };
+      this.#settled(id, settled);
+      judged.note = { kind: "settled", settled };
+    } else if (error.code === "denied_by_policy") {
+      judged.note = { kind: "denied_by_policy", rule: typeof data["rule"] === "string" ? data["rule"] : "" };
+      judged.arming.rearm();
+    } else {
+      judged.note = { kind: "failed", error };
+      judged.arming.rearm();
+    }
+  }
+
+  async cancelSelected(note?: string): Promise<void> {
+    const ids = [...this.selection.ids];
+    const items = ids.map((id) => this.queue.get(id));
+    try {
+      const { outcomes } = await this.backend.approvalsCancel({ ids, ...(note !== undefined && { note }) });
+      const now = this.clock.exact();
+      outcomes.forEach((outcome, index) => {
+        const item = items[index];
+        if (item === undefined) return;
+        if (outcome.changed) this.journal.add("cancelled", item, now);
+        this.#settled(item.id, { state: outcome.state ?? "settled", by: outcome.changed ? "user" : undefined, at_ms: now });
+      });
+      const changed = outcomes.filter((outcome) => outcome.changed).length;
+      this.say(text.cancel.result(changed, outcomes.length - changed));
+      this.selection.clear();
+      if (this.judged.id !== undefined && ids.includes(this.judged.id)) void this.judge(this.queue.neighbour(this.judged.id, 1) ?? this.queue.neighbour(this.judged.id, -1));
+    } catch (thrown) {
+      this.say(errorBody(thrown).message);
+    }
+  }
+
+  async setPaused(paused: boolean): Promise<void> {
+    try {
+      await (paused ? this.backend.pause() : this.backend.resume());
+      if (this.snapshot !== undefined) this.snapshot = { ...this.snapshot, paused };
+    } catch (thrown) {
+      this.say(errorBody(thrown).message);
+    }
+  }
+
+  async revoke(grant: Grant): Promise<void> {
+    try {
+      await this.backend.grantsRevoke([grant.id]);
+      this.changes.grants += 1;
+      this.say(text.grants.revoked);
+    } catch (thrown) {
+      this.say(errorBody(thrown).message);
+    }
+  }
+
+  /** A short word at the foot of the window, said aloud as well. */
+  say(words: string): void {
+    clearTimeout(this.#toastTimer);
+    this.toast = words;
+    this.#toastTimer = setTimeout(() => {
+      this.toast = undefined;
+    }, 5_000);
+  }
+}

@@ -1,0 +1,20 @@
+import type { ApprovalItem } from "../backend/types";
+
+export type Deed = "approved" | "granted" | "denied" | "deniedTold" | "cancelled";
+
+export interface Entry {
+  at_ms: number;
+  deed: Deed;
+  item: ApprovalItem;
+}
+
+const KEEP = 50;
+
+/** What was done in this window since it opened, newest first. */
+export class Journal {
+  entries = $state.raw<readonly Entry[]>([]);
+
+  add(deed: Deed, item: ApprovalItem, at_ms: number): void {
+    this.entries = [{ at_ms, deed, item }, ...this.entries].slice(0, KEEP);
+  }
+}
