@@ -1,6 +1,92 @@
-//! The window.
-fn main() {
-    tauri::Builder::default()
-        .run(tauri::generate_context!())
-        .expect("tauri");
+//! The window: thin commands over the desk, facts as events, a tray, and notifications that only open it.
+//!
+//! Nothing is decided here. This is the only room that knows Tauri.
+#![cfg_attr(not(debug_assertions), windows_subsystem = "windows")]
+
+mod args;
+mod commands;
+mod facts;
+mod icon;
+mod notification;
+mod opened;
+mod placement;
+mod tray;
+mod window;
+
+use std::{process::ExitCode, sync::Arc};
+
+use clap::Parser as _;
+use placet_gate::Places;
+
+use crate::{args::Args, opened::Opened};
+
+fn main() -> ExitCode {
+    if let Err(code) = without_automation() {
+        return code;
+    }
+    let args = Args::parse();
+    let places = match args.places() {
+        Ok(places) => places,
+        Err(error) => return failed(&error),
+    };
+    if opened::show_the_first(&places) {
+        return ExitCode::SUCCESS;
+    }
+    match run(args, places) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&*error),
+    }
+}
+
+fn run(args: Args, places: Places) -> Result<(), Box<dyn std::error::Error>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("placet").build()?;
+    tauri::async_runtime::set(runtime.handle().clone());
+    let opened = Arc::new(runtime.block_on(Opened::open(places.clone())));
+    let demo = match (args.demo, opened.gate()) {
+        (true, Some(gate)) => Some(runtime.block_on(placet_agent::demo::start(gate.clone()))?),
+        _ => None,
+    };
+    let app = window::build(&args, &places, Arc::clone(&opened))?;
+    let closing = Arc::clone(&opened);
+    let handle = runtime.handle().clone();
+    let mut demo = demo;
+    app.run(move |app, event| {
+        if let tauri::RunEvent::Exit = event {
+            placement::keep(app);
+            if let Some(demo) = demo.take() {
+                handle.block_on(demo.stop());
+            }
+            handle.block_on(closing.close());
+        }
+    });
+    Ok(())
+}
+
+/// A released program takes no automation of its web view from the environment: it starts itself again without.
+#[cfg(not(debug_assertions))]
+fn without_automation() -> Result<(), ExitCode> {
+    use std::os::unix::process::CommandExt as _;
+    const AUTOMATION: [&str; 3] = ["TAURI_WEBVIEW_AUTOMATION", "TAURI_AUTOMATION", "WEBKIT_INSPECTOR_SERVER"];
+    if AUTOMATION.iter().all(|name| std::env::var_os(name).is_none()) {
+        return Ok(());
+    }
+    let Ok(myself) = std::env::current_exe() else { return Err(ExitCode::FAILURE) };
+    let mut again = std::process::Command::new(myself);
+    again.args(std::env::args_os().skip(1));
+    for name in AUTOMATION {
+        again.env_remove(name);
+    }
+    Err(failed(&again.exec()))
+}
+
+#[cfg(debug_assertions)]
+#[expect(clippy::unnecessary_wraps, reason = "the released program may fail here")]
+fn without_automation() -> Result<(), ExitCode> {
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "there is no window to say it in")]
+fn failed(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("placet-desktop: {error}");
+    ExitCode::FAILURE
 }

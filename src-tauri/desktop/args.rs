@@ -1,0 +1,37 @@
+//! The command line of the window.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use placet_gate::{Flags, PlaceError, Places};
+
+/// Approvals for AI agents' tool calls, in a window.
+#[derive(Debug, Parser)]
+#[command(name = "placet-desktop", version)]
+pub(crate) struct Args {
+    /// Start a scripted demo agent in a temporary workspace.
+    #[arg(long)]
+    pub(crate) demo: bool,
+    /// Start without showing the window; it waits in the tray.
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// Keep history, socket and log here instead of ~/.local/share/placet.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Read the policy from here instead of ~/.config/placet.
+    #[arg(long, value_name = "DIR")]
+    config_dir: Option<PathBuf>,
+    /// Listen for agents here instead of in the data directory.
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+}
+
+impl Args {
+    pub(crate) fn places(&self) -> Result<Places, PlaceError> {
+        Places::new(&Flags {
+            data_dir: self.data_dir.clone(),
+            config_dir: self.config_dir.clone(),
+            socket: self.socket.clone(),
+        })
+    }
+}

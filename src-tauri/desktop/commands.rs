@@ -1,0 +1,55 @@
+//! The desk's methods as commands of the window: the name with `_` for `.`, the parameters under `params`. Each is one
+//! call; which window may give it is said in `src-tauri/permissions`.
+
+use std::sync::Arc;
+
+use placet_gate::ErrorBody;
+use serde_json::Value;
+use tauri::State;
+
+use crate::opened::Opened;
+
+macro_rules! commands {
+    ($($name:ident = $method:literal;)*) => {
+        $(
+            #[doc = concat!("`", $method, "` of the desk.")]
+            #[tauri::command]
+            pub(crate) async fn $name(
+                opened: State<'_, Arc<Opened>>,
+                params: Option<Value>,
+            ) -> Result<Value, ErrorBody> {
+                opened.call($method, params).await
+            }
+        )*
+
+        /// Everything the web view can call.
+        pub(crate) fn handler() -> impl Fn(tauri::ipc::Invoke<tauri::Wry>) -> bool + Send + Sync + 'static {
+            tauri::generate_handler![$($name),*]
+        }
+    };
+}
+
+commands! {
+    window_snapshot = "snapshot";
+    approvals_list = "approvals.list";
+    approvals_get = "approvals.get";
+    approvals_shown = "approvals.shown";
+    approvals_preview = "approvals.preview";
+    approvals_approve = "approvals.approve";
+    approvals_deny = "approvals.deny";
+    approvals_cancel = "approvals.cancel";
+    grants_list = "grants.list";
+    grants_revoke = "grants.revoke";
+    grants_shorten = "grants.shorten";
+    history_search = "history.search";
+    history_get = "history.get";
+    history_stats = "history.stats";
+    history_verify = "history.verify";
+    sessions_list = "sessions.list";
+    sessions_stop = "sessions.stop";
+    policy_get = "policy.get";
+    policy_check = "policy.check";
+    policy_put = "policy.put";
+    pause = "pause";
+    resume = "resume";
+}

@@ -1,0 +1,381 @@
+//! The way of a call: made concrete, judged, perhaps asked, and handed over.
+
+use std::{sync::Arc, time::Duration};
+
+use placet_domain::{
+    AgentName, Answer, Approval, ApprovalId, At, CallFacts, CancelReason, Check, Command, Digest, Judged, PathText,
+    Refusal, RefusalCode, Selection, SessionId, Waiter, command::Decision, decide::Outcome,
+};
+use placet_store::Body;
+use placet_subject::RawCall;
+use tokio::sync::oneshot;
+
+use crate::{Gate, ids, writer::Heard};
+
+/// A call that wants to run, as it came.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Whose call.
+    pub session: SessionId,
+    /// The client's own id of it.
+    pub call_id: Option<String>,
+    /// The tool's name as the client sent it.
+    pub tool: String,
+    /// The input's JSON, byte for byte as the client sent it.
+    pub input: Arc<[u8]>,
+    /// The folder the client says it is in.
+    pub cwd: PathText,
+    /// The approval that the asker was waiting for before it reconnected.
+    pub again: Option<ApprovalId>,
+    /// How long the client can wait, in milliseconds.
+    pub deadline_ms: Option<i64>,
+    /// How long to hold the asker before telling it that its call is still pending.
+    pub hold_ms: Option<i64>,
+    /// Who waits; none for the runtime inside this process.
+    pub waiter: Option<Waiter>,
+    /// Whether the client takes a changed input.
+    pub can_edit: bool,
+}
+
+/// What the asker is told, and whether a yes must still be confirmed as handed over.
+#[derive(Debug)]
+pub struct Told {
+    /// The answer.
+    pub answer: Answer,
+    /// The approval lives on; the asker may come back for it.
+    pub pending: bool,
+    /// A yes of a person: to be confirmed by `Gate::handed_over` once it was written to a live waiter.
+    pub to_confirm: Option<ApprovalId>,
+    /// What was judged, for whoever runs it.
+    pub judged: Judged,
+}
+
+/// Drops the registration of a waiter whose connection ended.
+struct Attending<'a> {
+    gate: &'a Gate,
+    approval: ApprovalId,
+    waiter: Option<Waiter>,
+    armed: bool,
+}
+
+impl Drop for Attending<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.gate.left(self.approval, self.waiter);
+        }
+    }
+}
+
+impl Gate {
+    /// Begins a session or finds it again.
+    pub async fn session(
+        &self,
+        agent: AgentName,
+        client_session: Option<String>,
+        workspace: PathText,
+        parent: Option<SessionId>,
+    ) -> Result<SessionId, Refusal> {
+        let command = Command::StartSession { session: ids::session(), agent, client_session, workspace, parent };
+        let Outcome::Session(session) = self.writer().decide(command).await? else {
+            return Err(RefusalCode::NoSuchSession.because("The session could not be started."));
+        };
+        Ok(session)
+    }
+
+    /// Ends a session; what it asked is withdrawn.
+    pub async fn end_session(&self, session: SessionId, summary: Option<String>) -> Result<(), Refusal> {
+        self.writer().decide(Command::StopSession { session, summary }).await.map(|_| ())
+    }
+
+    /// Takes a call through the corridor. Dropping the future before it ends leaves what is pending to `left`.
+    /// `waits` hears, if a person is asked, of the approval and its deadline.
+    pub async fn check(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Result<Told, Refusal> {
+        let judged = self.judge(&ask).await?;
+        let (tell, hear) = oneshot::channel();
+        let (command, bodies) = self.checking(&ask, judged.clone())?;
+        match self.writer().decide_with(command, bodies, Some(tell)).await? {
+            Outcome::Answered(answer) => Ok(Told { answer, pending: false, to_confirm: None, judged }),
+            Outcome::Waits(approval) | Outcome::Ready(approval) => {
+                if let Some(waits) = waits
+                    && let Some(until) = self.look(|state| state.approvals.get(&approval).map(|a| a.expires_at_ms))
+                {
+                    let _ = waits.send((approval, until));
+                }
+                let mut attending = Attending { gate: self, approval, waiter: ask.waiter, armed: true };
+                let heard = match ask.hold_ms {
+                    None => hear.await.ok(),
+                    Some(hold) => {
+                        let hold = Duration::from_millis(u64::try_from(hold).unwrap_or(0));
+                        let Ok(heard) = tokio::time::timeout(hold, hear).await else {
+                            attending.armed = false;
+                            self.writer().detach(approval);
+                            return Ok(still_pending(approval, judged));
+                        };
+                        heard.ok()
+                    }
+                };
+                let told = self.hear(approval, heard, &ask, judged).await?;
+                attending.armed = false;
+                Ok(told)
+            }
+            Outcome::Done | Outcome::Session(_) | Outcome::Settled { .. } | Outcome::Each(_) | Outcome::Refused(_) => {
+                Err(RefusalCode::NotWritten.because("The call could not be judged."))
+            }
+        }
+    }
+
+    /// A yes was written to a live waiter.
+    pub async fn handed_over(&self, approval: ApprovalId) -> Result<(), Refusal> {
+        self.writer().decide(Command::Consume { approval }).await.map(|_| ())
+    }
+
+    /// The asker takes back what it asked.
+    pub async fn withdraw(&self, approval: ApprovalId) -> Result<(), Refusal> {
+        self.cancel_one(approval, CancelReason::Withdrawn).await
+    }
+
+    async fn cancel_one(&self, approval: ApprovalId, reason: CancelReason) -> Result<(), Refusal> {
+        let selection = Selection::Ids(vec![approval]);
+        self.writer().decide(Command::Cancel { selection, reason, by: None, note: None }).await.map(|_| ())
+    }
+
+    /// A connection ended while its call waited: a dead process withdraws it, a living one may come back.
+    fn left(&self, approval: ApprovalId, waiter: Option<Waiter>) {
+        self.writer().detach(approval);
+        let Some(waiter) = waiter else { return };
+        let gate = self.clone();
+        self.runtime().spawn(async move { gate.cancel_when_gone(approval, waiter).await });
+    }
+
+    /// Cancels the approval once its process is gone, unless somebody attends it again or it is settled.
+    pub(crate) async fn cancel_when_gone(&self, approval: ApprovalId, waiter: Waiter) {
+        crate::process::gone(waiter).await;
+        let still_theirs = self.writer().look(|state| {
+            !state.attended.contains(&approval)
+                && state.approvals.get(&approval).is_some_and(|a| a.waiter == Some(waiter))
+        });
+        if still_theirs && let Err(refusal) = self.cancel_one(approval, CancelReason::AgentGone).await {
+            tracing::debug!(%refusal, %approval, "the asker is gone, and so is what it asked");
+        }
+    }
+
+    /// After an answer: a yes is handed over only if what would run is still what was approved.
+    async fn hear(
+        &self,
+        approval: ApprovalId,
+        heard: Option<Heard>,
+        ask: &Ask,
+        judged: Judged,
+    ) -> Result<Told, Refusal> {
+        let reason = match heard {
+            Some(Heard::Approved) => return self.hand_over(approval, ask, judged).await,
+            Some(Heard::Ended(reason)) => reason,
+            None => return Err(RefusalCode::Closing.because("Placet is closing; nothing was allowed.")),
+        };
+        Ok(denied(approval, reason, judged))
+    }
+
+    async fn hand_over(&self, id: ApprovalId, ask: &Ask, judged: Judged) -> Result<Told, Refusal> {
+        let Some(approval) = self.writer().look(|state| state.approvals.get(&id).cloned()) else {
+            return Ok(denied(id, "The approval ended before it could be handed over. Ask again.".to_owned(), judged));
+        };
+        let approved = &approval.judged;
+        let edited = approved.input != judged.input;
+        let input: Arc<[u8]> = if edited {
+            serde_json::to_vec(&*approved.input).map_err(|e| RefusalCode::InvalidParams.because(e.to_string()))?.into()
+        } else {
+            Arc::clone(&ask.input)
+        };
+        let now = self.judge(&Ask { input, ..ask.clone() }).await?;
+        if !same_call(&now.facts, &approved.facts) {
+            let mut changed = placet_subject::changed(&approved.facts, &now.facts);
+            if changed.is_empty() {
+                changed.push("What would run changed.".to_owned());
+            }
+            let reason = format!(
+                "The approval is void, since what would run changed after it was given: {} Ask again.",
+                changed.join(" ")
+            );
+            self.writer().decide(Command::Void { approval: id, changed }).await?;
+            return Ok(denied(id, reason, now));
+        }
+        let answer = Answer {
+            decision: Decision::Allow,
+            reason: approved_in_words(&approval),
+            rule: None,
+            grant: None,
+            approval: Some(id),
+            input: edited.then(|| Arc::clone(&approved.input)),
+            digest: approved.facts.digest,
+        };
+        Ok(Told { answer, pending: false, to_confirm: Some(id), judged: now })
+    }
+
+    /// Looks at what the call would really touch. Reads the disk, so it runs beside the other tasks.
+    pub(crate) async fn judge(&self, ask: &Ask) -> Result<Judged, Refusal> {
+        let (agent, workspace) = self
+            .writer()
+            .look(|state| state.sessions.get(&ask.session).map(|s| (s.agent.clone(), s.workspace.clone())))
+            .ok_or_else(|| {
+                RefusalCode::NoSuchSession.because("This session is not known here: start it again before asking.")
+            })?;
+        let known = self.known();
+        let ask = ask.clone();
+        self.runtime()
+            .spawn_blocking(move || {
+                let call = RawCall {
+                    agent: agent.as_str(),
+                    tool: &ask.tool,
+                    input: &ask.input,
+                    cwd: &ask.cwd,
+                    workspace: &workspace,
+                    call_id: ask.call_id.as_deref(),
+                };
+                placet_subject::judge(&call, &known)
+            })
+            .await
+            .map_err(|_| RefusalCode::NotWritten.because("The call could not be looked at; it is denied."))
+    }
+
+    fn checking(&self, ask: &Ask, judged: Judged) -> Result<(Command, Vec<Body>), Refusal> {
+        let card = card_body(&judged)?;
+        let input = Body { sha256: judged.facts.raw_sha256, bytes: ask.input.to_vec() };
+        let check = Check {
+            approval: ids::approval(),
+            session: ask.session,
+            input_sha256: input.sha256,
+            card_sha256: card.sha256,
+            judged,
+            again: ask.again,
+            deadline_ms: ask.deadline_ms,
+            waiter: ask.waiter,
+            somebody_to_ask: self.somebody_to_ask(),
+            can_edit: ask.can_edit,
+        };
+        Ok((Command::Check(Box::new(check)), vec![input, card]))
+    }
+
+    /// What the post hook tells of a call that ran.
+    pub async fn report(&self, ran: Ran) -> Result<(), Refusal> {
+        let ask = Ask {
+            session: ran.session,
+            call_id: ran.call_id,
+            tool: ran.tool,
+            input: ran.input,
+            cwd: ran.cwd,
+            again: None,
+            deadline_ms: None,
+            hold_ms: None,
+            waiter: None,
+            can_edit: false,
+        };
+        let judged = self.judge(&ask).await?;
+        let command = Command::Report {
+            session: ask.session,
+            call: Box::new(judged.facts),
+            outcome: ran.outcome,
+            duration_ms: ran.duration_ms,
+            output_sha256: ran.output.as_deref().map(crate::sha256),
+        };
+        self.writer().decide(command).await.map(|_| ())
+    }
+
+    /// Judges a pending approval again; if what would run has changed, its card is refreshed and armed anew.
+    pub(crate) async fn refresh(&self, id: ApprovalId) -> Result<(), Refusal> {
+        let Some(approval) = self.writer().look(|state| state.approvals.get(&id).cloned()) else { return Ok(()) };
+        if approval.judged.input.is_null() {
+            return Ok(());
+        }
+        let input = serde_json::to_vec(&*approval.judged.input)
+            .map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?;
+        let mut judged = self.judge(&again(&approval, input.into())).await?;
+        judged.facts.raw_sha256 = approval.judged.facts.raw_sha256;
+        if judged.facts.digest == approval.judged.facts.digest {
+            return Ok(());
+        }
+        let card = card_body(&judged)?;
+        let changed = placet_subject::changed(&approval.judged.facts, &judged.facts);
+        let command = Command::Refresh { approval: id, judged: Box::new(judged), card_sha256: card.sha256, changed };
+        self.writer().decide_with(command, vec![card], None).await.map(|_| ())
+    }
+}
+
+/// What became of a call that ran.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Whose.
+    pub session: SessionId,
+    /// The client's id of it.
+    pub call_id: Option<String>,
+    /// Which tool.
+    pub tool: String,
+    /// The input's JSON as it ran.
+    pub input: Arc<[u8]>,
+    /// Where.
+    pub cwd: PathText,
+    /// `ok`, `error`, or the client's own word.
+    pub outcome: String,
+    /// What came out; hashed, not kept.
+    pub output: Option<Vec<u8>>,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// The question of a stored approval, as it would be asked again.
+pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
+    let facts = &approval.judged.facts;
+    Ask {
+        session: approval.session,
+        call_id: facts.call_id.clone(),
+        tool: facts.tool.clone(),
+        input,
+        cwd: facts.cwd.clone(),
+        again: None,
+        deadline_ms: None,
+        hold_ms: None,
+        waiter: approval.waiter,
+        can_edit: approval.can_edit,
+    }
+}
+
+/// The card as it is kept beside the facts.
+pub(crate) fn card_body(judged: &Judged) -> Result<Body, Refusal> {
+    let bytes =
+        serde_json::to_vec(&*judged.card).map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?;
+    Ok(Body { sha256: crate::sha256(&bytes), bytes })
+}
+
+fn same_call(now: &CallFacts, approved: &CallFacts) -> bool {
+    now.digest == approved.digest
+}
+
+fn denied(approval: ApprovalId, reason: String, judged: Judged) -> Told {
+    Told { answer: no(Some(approval), reason, judged.facts.digest), pending: false, to_confirm: None, judged }
+}
+
+fn still_pending(approval: ApprovalId, judged: Judged) -> Told {
+    let reason = "Still waiting for the person. Make the same call again to go on waiting.".to_owned();
+    Told { answer: no(Some(approval), reason, judged.facts.digest), pending: true, to_confirm: None, judged }
+}
+
+fn no(approval: Option<ApprovalId>, reason: String, digest: Digest) -> Answer {
+    Answer { decision: Decision::Deny, reason, rule: None, grant: None, approval, input: None, digest }
+}
+
+fn approved_in_words(approval: &Approval) -> String {
+    let by = match approval.state.by() {
+        Some(by) => by.word(),
+        None => "user",
+    };
+    let note = if let placet_domain::ApprovalState::Approved { note: Some(note), .. } = &approval.state {
+        format!(": {note}")
+    } else {
+        String::new()
+    };
+    match by {
+        "user" => format!("Approved by the person{note}"),
+        "grant" => "Approved by a grant that was given while this waited".to_owned(),
+        "policy" => "Allowed by a rule that changed while this waited".to_owned(),
+        other => format!("Approved by the {other}{note}"),
+    }
+}

@@ -1,0 +1,156 @@
+//! Watches the disk: the policy file, and what the waiting calls are about. A change of what would run refreshes its
+//! card, which is then armed anew. Nothing is polled.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use placet_domain::{Approval, ApprovalId, ApprovalState, Fact, Subject};
+use tokio::sync::{broadcast, mpsc};
+
+use crate::Gate;
+
+/// The policy file is read this long after its last change.
+const POLICY_SETTLES: Duration = Duration::from_millis(200);
+/// Cards are refreshed this long after the last change of what they are about.
+const CARDS_SETTLE: Duration = Duration::from_millis(100);
+
+/// Runs until the gate closes.
+pub(crate) async fn run(gate: Gate) {
+    let (send, mut changes) = mpsc::unbounded_channel::<PathBuf>();
+    let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        if let Ok(event) = event
+            && !event.kind.is_access()
+        {
+            for path in event.paths {
+                let _ = send.send(path);
+            }
+        }
+    });
+    let mut watcher = match watcher {
+        Ok(watcher) => watcher,
+        Err(error) => {
+            tracing::error!(%error, "files cannot be watched: changes are seen when a card is looked at and answered");
+            return;
+        }
+    };
+    let policy_folder = gate.inner.policy.path().parent().map(Path::to_path_buf).unwrap_or_default();
+    if let Err(error) = watcher.watch(&policy_folder, RecursiveMode::NonRecursive) {
+        tracing::error!(%error, "the policy's folder cannot be watched");
+    }
+    let mut facts = gate.facts();
+    let mut folders = Watched::default();
+    for approval in gate.look(|state| state.approvals.values().cloned().collect::<Vec<_>>()) {
+        folders.add(&mut watcher, &approval);
+    }
+    let mut policy_changed = false;
+    let mut stale = BTreeSet::new();
+    loop {
+        let settle = if policy_changed { POLICY_SETTLES } else { CARDS_SETTLE };
+        tokio::select! {
+            change = changes.recv() => {
+                let Some(path) = change else { return };
+                policy_changed |= path == gate.inner.policy.path();
+                stale.extend(folders.about(&path));
+            }
+            fact = facts.recv() => match fact {
+                Ok(entry) => follow(&gate, &mut watcher, &mut folders, &entry.fact),
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    let open = gate.look(|state| state.approvals.values().cloned().collect::<Vec<_>>());
+                    folders.keep_only(&mut watcher, &open);
+                }
+                Err(broadcast::error::RecvError::Closed) => return,
+            },
+            () = tokio::time::sleep(settle), if policy_changed || !stale.is_empty() => {
+                if std::mem::take(&mut policy_changed) {
+                    gate.reload_policy().await;
+                }
+                for approval in std::mem::take(&mut stale) {
+                    if let Err(refusal) = gate.refresh(approval).await {
+                        tracing::debug!(%refusal, "a card was not refreshed");
+                    }
+                }
+            }
+        }
+        if gate.is_closing() {
+            return;
+        }
+    }
+}
+
+fn follow(gate: &Gate, watcher: &mut RecommendedWatcher, folders: &mut Watched, fact: &Fact) {
+    let Some(id) = fact.approval() else { return };
+    match gate.look(|state| state.approvals.get(&id).filter(|a| a.state == ApprovalState::Pending).cloned()) {
+        Some(approval) => folders.add(watcher, &approval),
+        None => folders.remove(watcher, id),
+    }
+}
+
+/// Which folder is watched for which approvals.
+#[derive(Default)]
+struct Watched {
+    folders: BTreeMap<PathBuf, BTreeSet<ApprovalId>>,
+}
+
+impl Watched {
+    fn add(&mut self, watcher: &mut RecommendedWatcher, approval: &Approval) {
+        for folder in folders_of(approval) {
+            let ids = self.folders.entry(folder.clone()).or_default();
+            if ids.is_empty()
+                && let Err(error) = watcher.watch(&folder, RecursiveMode::NonRecursive)
+            {
+                tracing::debug!(%error, "a folder cannot be watched");
+            }
+            ids.insert(approval.id);
+        }
+    }
+
+    fn remove(&mut self, watcher: &mut RecommendedWatcher, id: ApprovalId) {
+        self.folders.retain(|folder, ids| {
+            ids.remove(&id);
+            if ids.is_empty() {
+                // A folder that is gone is not watched any more anyway.
+                let _ = watcher.unwatch(folder);
+            }
+            !ids.is_empty()
+        });
+    }
+
+    fn keep_only(&mut self, watcher: &mut RecommendedWatcher, open: &[Approval]) {
+        let known: BTreeSet<ApprovalId> = self.folders.values().flatten().copied().collect();
+        for id in known.iter().filter(|id| !open.iter().any(|a| a.id == **id)) {
+            self.remove(watcher, *id);
+        }
+        for approval in open {
+            self.add(watcher, approval);
+        }
+    }
+
+    fn about(&self, path: &Path) -> BTreeSet<ApprovalId> {
+        let of = |folder: &Path| self.folders.get(folder).cloned().unwrap_or_default();
+        let mut ids = of(path);
+        if let Some(folder) = path.parent() {
+            ids.extend(of(folder));
+        }
+        ids
+    }
+}
+
+/// The folders in which the approval's files lie, as written and as resolved: a replaced link changes the one, an
+/// edit the other.
+fn folders_of(approval: &Approval) -> BTreeSet<PathBuf> {
+    let mut folders = BTreeSet::new();
+    for subject in &approval.judged.facts.subjects {
+        let Subject::Path(path) = subject else { continue };
+        for form in [&path.normalized, &path.resolved] {
+            let form = Path::new(OsStr::from_bytes(form.bytes()));
+            folders.extend(form.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_path_buf));
+        }
+    }
+    folders
+}
