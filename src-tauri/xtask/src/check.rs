@@ -26,8 +26,8 @@ pub(crate) fn front_end(report: &mut Report) {
 /// What each room may touch, under which licences, and that nothing is depended on for nothing.
 pub(crate) fn walls(report: &mut Report) {
     // `--workspace` on every cargo line, so that features are resolved alike and nothing is compiled twice.
-    let words = ["test", "--workspace", "--locked", "--test", "rooms"];
-    report.step("rust: walls, licences, dependencies", vec![Program::cargo(&words)]);
+    let words = ["test", "--workspace", "--locked", "--test", "rooms", "--test", "documents"];
+    report.step("rust: walls, licences, documents", vec![Program::cargo(&words)]);
 }
 
 pub(crate) fn lints(report: &mut Report) {

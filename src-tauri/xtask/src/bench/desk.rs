@@ -67,7 +67,7 @@ impl Desk {
     pub(super) fn approve_next(&self) -> Result<Instant, String> {
         let asked = self.hear(|message| {
             let fact = &message["params"];
-            (fact["kind"] == "approval_asked").then(|| (fact["approval"].clone(), fact["digest"].clone()))
+            (fact["kind"] == "approval_asked").then(|| (fact["approval"].clone(), fact["call"]["digest"].clone()))
         });
         let (id, digest) = asked?;
         let given = Instant::now();
