@@ -11,9 +11,9 @@ const csp = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inl
 
 export async function serve() {
   const server = createServer((request, response) => {
-    const path = normalize((request.url ?? "/").split("?")[0]).replace(/^\/+/, "");
-    readFile(join(root, path === "" ? "index.html" : path)).then(
-      (body) => response.writeHead(200, { "content-type": types[extname(path || ".html")] ?? "application/octet-stream", "content-security-policy": csp }).end(body),
+    const path = normalize((request.url ?? "/").split("?")[0]).replace(/^\/+/, "") || "index.html";
+    readFile(join(root, path)).then(
+      (body) => response.writeHead(200, { "content-type": types[extname(path)] ?? "application/octet-stream", "content-security-policy": csp }).end(body),
       () => response.writeHead(404).end(),
     );
   }).listen(0, "127.0.0.1");

@@ -31,7 +31,7 @@ const liveConfig: Sketch = {
   row: [[t(`${APP}/config/`)], [t("live/server.toml")], []],
   raw: [{ kind: "path", resolved: `${APP}/config/live/server.toml` }],
   content: [diff(`${APP}/config/live/server.toml`, 1, 11, ' [pool]\n min = 2\n-max = ⟦10⟧\n+max = ⟦40⟧\n idle_timeout = "30s"\n \n [upstream.tls]\n-verify = ⟦true⟧\n+verify = ⟦false⟧\n+# for the load test only\n ca = "/etc/app/upstream.pem"', 9)],
-  flags: [symlink], askedAgo: 78 * SECOND, lasts: 5 * MINUTE, grantable: ["exact", "path", "folder"], rule: "live configuration is looked at first", reason: "",
+  flags: [symlink], askedAgo: 5 * MINUTE, lasts: 8 * MINUTE + 42 * SECOND, grantable: ["exact", "path", "folder"], rule: "live configuration is looked at first", reason: "",
   alike: { approved: 2, denied: 1, last_at_ms: Date.now() - 3 * 3_600_000 }, says: [t("I raise the pool and switch verification off for the load test.\nIt is safe, the tests passed.")],
   recent: [
     { at_ms: Date.now() - 41 * SECOND, action: "read", decision: "allowed_by_rule", main: [t("config/live/server.toml")] },
@@ -55,7 +55,7 @@ const splitCommand: Sketch = {
     command("&&", [t("rm -r dist/old")], "delete", [{ verb: "deletes", target: [t(`${APP}/dist/old`)] }]),
   ],
   content: [textContent("To /bin/bash in ~/app", "shell", longScript())],
-  flags: [uninspectable, control], grave: true, grantable: [], askedAgo: 3 * MINUTE + 52 * SECOND, lasts: 5 * MINUTE, reason: noRule, undo: "no", reach: "outside",
+  flags: [uninspectable, control], grave: true, grantable: [], askedAgo: 4 * MINUTE + 30 * SECOND, lasts: 6 * MINUTE + 8 * SECOND, reason: noRule, undo: "no", reach: "outside",
   says: [t("Refreshing dependencies, then the tests.")],
 };
 

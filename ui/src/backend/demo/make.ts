@@ -11,11 +11,15 @@ export const esc = (escape: string, label: string, count?: number): Span => ({ e
 /** Sixty-four hex digits that depend on the seed, and look like it. */
 export function fakeDigest(seed: string): string {
   let hex = "";
+  let hash = 0x811c9dc5;
   for (let round = 0; hex.length < 64; round += 1) {
-    let hash = 0x811c9dc5 ^ round;
-    for (const character of `${round}/${seed}`) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
-    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0;
-    hex += (hash >>> 0).toString(16).padStart(8, "0");
+    for (const character of `${seed}/${round}`) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+    hash ^= hash >>> 16;
+    hash = Math.imul(hash, 0x85ebca6b) >>> 0;
+    hash ^= hash >>> 13;
+    hash = Math.imul(hash, 0xc2b2ae35) >>> 0;
+    hash = (hash ^ (hash >>> 16)) >>> 0;
+    hex += hash.toString(16).padStart(8, "0");
   }
   return `sha256:${hex.slice(0, 64)}`;
 }
