@@ -44,6 +44,11 @@ impl Moment {
         Self::now() + after
     }
 
+    /// How long ago it was; nothing if it is yet to come.
+    pub fn passed(self) -> Duration {
+        Self::now().0.saturating_sub(self.0)
+    }
+
     /// How long it is until then; nothing if it is past.
     pub fn left(self) -> Duration {
         self.0.saturating_sub(Self::now().0)

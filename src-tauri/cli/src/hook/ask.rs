@@ -1,0 +1,257 @@
+//! Asking the gate and waiting for its answer: through a restart of the gate, until the deadline, and no longer than
+//! somebody is there to hear it.
+
+use std::{path::Path, time::Duration};
+
+use placet_domain::{ApprovalId, PathText, SessionId};
+use placet_ipc::{
+    Client as Connection, ClientError, ErrorBody, Moment, Places, Waited,
+    message::{
+        CallCheck, CallChecked, CallPending, CallReport, CallWithdraw, Done, SessionStart, SessionStarted, SessionStop,
+        method,
+    },
+    result,
+};
+
+use super::{
+    bell::{Bell, Rung},
+    dialect::{Call, Caller, Client, Report},
+};
+
+/// How long a gate that was never reached is tried: with the rest of the program it stays within two seconds.
+const REACH: Duration = Duration::from_millis(1_300);
+/// How long a gate that was reached may take for what needs no person.
+const PROMPT: Duration = Duration::from_secs(10);
+/// How long taking a question back may take.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// The gate is told a deadline a little before ours, so that it can say itself that time ran out.
+const HEAD_START: Duration = Duration::from_secs(1);
+/// The steps between two attempts.
+const FIRST_STEP: Duration = Duration::from_millis(50);
+const QUICK_STEP: Duration = Duration::from_millis(250);
+const LAST_STEP: Duration = Duration::from_secs(1);
+/// How many attempts are quick ones: about five seconds.
+const QUICK_ATTEMPTS: u32 = 20;
+
+/// What a wait ended with.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// The gate's answer.
+    Answered(Box<CallChecked>),
+    /// No answer; why, as a sentence for the agent.
+    Failed(String),
+    /// The client ended it.
+    Rung(Rung),
+}
+
+/// A question on its way.
+#[derive(Debug)]
+pub(crate) struct Asking<'a> {
+    pub(crate) places: &'a Places,
+    pub(crate) client: Client,
+    pub(crate) caller: &'a Caller,
+    pub(crate) bell: &'a Bell,
+    /// When our answer must be out.
+    pub(crate) deadline: Moment,
+    pub(crate) memory: Memory,
+}
+
+/// What is kept from one connection to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    reached: bool,
+    session: Option<SessionId>,
+    approval: Option<ApprovalId>,
+    connection: Option<Connection>,
+}
+
+impl Asking<'_> {
+    /// Asks until there is an answer or no sense in waiting any more.
+    pub(crate) fn ask(&mut self, call: &Call) -> Outcome {
+        let first_by = Moment::in_(REACH).min(self.deadline);
+        let mut attempt = 0;
+        loop {
+            let error = match self.attempt(call) {
+                Ok(outcome) => return outcome,
+                Err(error) => error,
+            };
+            self.memory.connection = None;
+            if !error.may_pass() {
+                return Outcome::Failed(self.unanswered(&error));
+            }
+            let limit = if self.memory.reached { self.deadline } else { first_by };
+            let next = Moment::in_(step(attempt)).min(limit);
+            attempt = if self.memory.reached { attempt + 1 } else { 0 };
+            if let Some(rung) = self.bell.listen(next) {
+                return Outcome::Rung(rung);
+            }
+            if limit.left().is_zero() {
+                return Outcome::Failed(self.unanswered(&error));
+            }
+        }
+    }
+
+    /// Takes the question back, if there is one and a gate to hear it.
+    pub(crate) fn withdraw(&mut self) {
+        let (Some(connection), Some(approval)) = (&mut self.memory.connection, self.memory.approval) else { return };
+        // A gate that does not hear it finds out by itself that this process has gone.
+        let _ = connection.call::<_, Done>(method::CALL_WITHDRAW, &CallWithdraw { approval }, FAREWELL);
+    }
+
+    fn attempt(&mut self, call: &Call) -> Result<Outcome, ClientError> {
+        let patience = if self.memory.reached { Duration::from_secs(2) } else { REACH };
+        let mut connection = connect(self.places, patience.min(self.deadline.left()))?;
+        self.memory.reached = true;
+        let session = match self.memory.session {
+            // Without an id of the client's own a second start would make a second session.
+            Some(session) if self.caller.session.is_none() => session,
+            Some(_) | None => start(&mut connection, self.client, self.caller, self.deadline.min(Moment::in_(PROMPT)))?,
+        };
+        self.memory.session = Some(session);
+        let check = self.check(session, call);
+        let id = connection.send(method::CALL_CHECK, &check, self.deadline)?;
+        let connection = self.memory.connection.insert(connection);
+        loop {
+            match connection.wait(&self.bell.wakers(), self.deadline)? {
+                Waited::Response(response) if response.id.as_ref() == Some(&id) => {
+                    return result(response).map(|answer| Outcome::Answered(Box::new(answer)));
+                }
+                Waited::Notification(told) if told.method == method::CALL_PENDING => {
+                    let pending: CallPending = serde_json::from_str(told.params.get())
+                        .map_err(|error| ClientError::Malformed(error.to_string()))?;
+                    self.memory.approval = Some(pending.approval);
+                }
+                Waited::Response(_) | Waited::Notification(_) => {}
+                Waited::Woken(place) => return Ok(Outcome::Rung(Bell::rung(place))),
+                Waited::Deadline => return Ok(Outcome::Failed(self.nobody_answered())),
+            }
+        }
+    }
+
+    fn check(&self, session: SessionId, call: &Call) -> CallCheck {
+        let left = self.deadline.left();
+        let told = milliseconds(left.saturating_sub(HEAD_START).max(left / 2));
+        // A client that gives up within a minute whatever it is told cannot wait for a person: its question stays
+        // open, and the next call of the same kind finds it again.
+        let (deadline_ms, hold_ms) =
+            if self.client.hard_cap().is_some() { (None, Some(told)) } else { (Some(told), None) };
+        CallCheck {
+            session,
+            call_id: call.id.clone(),
+            approval: self.memory.approval,
+            tool: call.tool.clone(),
+            input: call.input.clone(),
+            cwd: PathText::from(cwd(self.caller).as_str()),
+            deadline_ms,
+            hold_ms,
+            can_edit: call.can_edit,
+            can_rewrite: call.can_edit,
+            parent: call.parent.clone(),
+        }
+    }
+
+    fn unanswered(&self, error: &ClientError) -> String {
+        if let ClientError::Refused(body) = error {
+            return refused(body);
+        }
+        if self.memory.reached && self.deadline.left().is_zero() {
+            return self.nobody_answered();
+        }
+        format!(
+            "Placet denied this call because its gate cannot be asked: {error}. The person has to start Placet (the \
+             window, or `placet serve`) before you try again."
+        )
+    }
+
+    fn nobody_answered(&self) -> String {
+        let name = self.client.name();
+        format!(
+            "Nobody answered in the time that {name} gives its hook, so Placet denied the call. It is not a person's \
+             no: ask the person, then call again."
+        )
+    }
+}
+
+/// Tells the gate what became of a call. Nothing depends on it for the client, so nothing is said if it fails.
+pub(crate) fn report(places: &Places, client: Client, caller: &Caller, report: Report) -> Result<(), ClientError> {
+    let deadline = Moment::in_(REACH);
+    let mut connection = connect(places, REACH)?;
+    let session = start(&mut connection, client, caller, deadline)?;
+    let mut report = CallReport {
+        session,
+        call_id: report.id,
+        tool: report.tool,
+        input: report.input,
+        outcome: report.outcome.to_owned(),
+        output: report.output,
+        duration_ms: report.duration_ms,
+    };
+    let too_large = placet_ipc::MAX_LINE_BYTES / 2;
+    if report.output.as_ref().is_some_and(|output| output.get().len() > too_large) {
+        report.output = None;
+    }
+    connection.call_until::<_, Done>(method::CALL_REPORT, &report, deadline).map(drop)
+}
+
+/// Tells the gate that a session begins.
+pub(crate) fn begin(places: &Places, client: Client, caller: &Caller) -> Result<(), ClientError> {
+    let mut connection = connect(places, REACH)?;
+    start(&mut connection, client, caller, Moment::in_(REACH)).map(drop)
+}
+
+/// Tells the gate that a session ends.
+pub(crate) fn end(
+    places: &Places,
+    client: Client,
+    caller: &Caller,
+    summary: Option<String>,
+) -> Result<(), ClientError> {
+    let deadline = Moment::in_(REACH);
+    let mut connection = connect(places, REACH)?;
+    let session = start(&mut connection, client, caller, deadline)?;
+    connection.call_until::<_, Done>(method::SESSION_STOP, &SessionStop { session, summary }, deadline).map(drop)
+}
+
+fn connect(places: &Places, patience: Duration) -> Result<Connection, ClientError> {
+    Connection::connect(places, "placet hook", env!("CARGO_PKG_VERSION"), patience)
+}
+
+fn start(
+    connection: &mut Connection,
+    client: Client,
+    caller: &Caller,
+    deadline: Moment,
+) -> Result<SessionId, ClientError> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let agent = client
+        .name()
+        .parse()
+        .map_err(|e: placet_domain::session::NotAnAgentName| ClientError::Malformed(e.to_string()))?;
+    let cwd = cwd(caller);
+    let workspace = match std::fs::canonicalize(Path::new(&cwd)) {
+        Ok(resolved) => PathText::from_bytes(resolved.as_os_str().as_bytes()),
+        Err(_) => PathText::from(cwd.as_str()),
+    };
+    let params = SessionStart { agent, client_session: caller.session.clone(), workspace, parent: None };
+    let started: SessionStarted = connection.call_until(method::SESSION_START, &params, deadline)?;
+    Ok(started.session)
+}
+
+/// The folder the client says it is in; where it does not say, the one that it started us in.
+fn cwd(caller: &Caller) -> String {
+    caller.cwd.clone().unwrap_or_else(|| {
+        std::env::current_dir().map_or_else(|_| "/".to_owned(), |dir| dir.to_string_lossy().into_owned())
+    })
+}
+
+fn refused(body: &ErrorBody) -> String {
+    format!("Placet denied this call: {}", body.sentence())
+}
+
+fn step(attempt: u32) -> Duration {
+    if attempt >= QUICK_ATTEMPTS { LAST_STEP } else { (FIRST_STEP * (attempt + 1)).min(QUICK_STEP) }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,106 @@
+//! What ends a wait from outside: a signal from the client, the client's end, nobody left to read the answer.
+
+use std::os::{
+    fd::{AsFd as _, OwnedFd},
+    unix::net::UnixStream,
+};
+
+use placet_ipc::{Moment, Waker, wait_for};
+use rustix::process::{PidfdFlags, getppid, pidfd_open};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Rings when waiting has no sense any more.
+#[derive(Debug)]
+pub(crate) struct Bell {
+    signalled: UnixStream,
+    parent: Option<OwnedFd>,
+    stdout: std::io::Stdout,
+}
+
+/// Why it rang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rung {
+    /// The client's time is over, or it was interrupted: it still reads what we say.
+    Signal,
+    /// Nobody reads it any more.
+    ClientGone,
+}
+
+impl Bell {
+    /// Takes the signals, the parent and the other end of stdout in view.
+    pub(crate) fn hang() -> std::io::Result<Self> {
+        let (signalled, sender) = UnixStream::pair()?;
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
+        }
+        // The handle is taken and only then is it asked whose it is: a parent that ends in between leaves us with
+        // another one, and then there is nobody to wait for.
+        let before = getppid();
+        let parent = before.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let parent = if before == getppid() { parent } else { None };
+        Ok(Self { signalled, parent, stdout: std::io::stdout() })
+    }
+
+    /// What to wake for, in the order that [`Self::rung`] knows.
+    pub(crate) fn wakers(&self) -> Vec<Waker<'_>> {
+        let mut wakers = vec![Waker::readable(self.signalled.as_fd()), Waker::hung_up(self.stdout.as_fd())];
+        wakers.extend(self.parent.as_ref().map(|parent| Waker::readable(parent.as_fd())));
+        wakers
+    }
+
+    /// What the waker at this place means.
+    pub(crate) fn rung(place: usize) -> Rung {
+        match place {
+            0 => Rung::Signal,
+            _ => Rung::ClientGone,
+        }
+    }
+
+    /// Waits for it to ring, at most until a moment.
+    pub(crate) fn listen(&self, until: Moment) -> Option<Rung> {
+        wait_for(&self.wakers(), until).map(Self::rung)
+    }
+
+    /// Reads the whole of stdin, at most `most` bytes of it, as long as nothing rings and the time is not over.
+    ///
+    /// # Errors
+    /// Why there is no payload.
+    pub(crate) fn read_stdin(&self, most: usize, until: Moment) -> Result<Vec<u8>, NoPayload> {
+        let stdin = std::io::stdin();
+        let mut wakers = vec![Waker::readable(stdin.as_fd())];
+        wakers.extend(self.wakers());
+        let mut payload = Vec::new();
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            match wait_for(&wakers, until) {
+                None => return Err(NoPayload::Late),
+                Some(0) => {}
+                Some(place) => return Err(NoPayload::Rung(Self::rung(place - 1))),
+            }
+            // Below the buffer of std, which would hide from the poll what it has read ahead.
+            let count = match rustix::io::read(&stdin, &mut chunk) {
+                Ok(0) => return Ok(payload),
+                Ok(count) => count,
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
+                Err(errno) => return Err(NoPayload::Unreadable(errno.to_string())),
+            };
+            if payload.len() + count > most {
+                return Err(NoPayload::TooLarge);
+            }
+            payload.extend_from_slice(&chunk[..count]);
+        }
+    }
+}
+
+/// Why there is no payload.
+#[derive(Debug)]
+pub(crate) enum NoPayload {
+    /// The client did not finish it in time.
+    Late,
+    /// Something rang.
+    Rung(Rung),
+    /// It is larger than can be judged.
+    TooLarge,
+    /// The system says no.
+    Unreadable(String),
+}
