@@ -32,13 +32,13 @@ fn main() -> ExitCode {
     if opened::show_the_first(&places) {
         return ExitCode::SUCCESS;
     }
-    match run(args, places) {
+    match run(&args, &places) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
     }
 }
 
-fn run(args: Args, places: Places) -> Result<(), Box<dyn std::error::Error>> {
+fn run(args: &Args, places: &Places) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("placet").build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let opened = Arc::new(runtime.block_on(Opened::open(places.clone())));
@@ -46,7 +46,7 @@ fn run(args: Args, places: Places) -> Result<(), Box<dyn std::error::Error>> {
         (true, Some(gate)) => Some(runtime.block_on(placet_agent::demo::start(gate.clone()))?),
         _ => None,
     };
-    let app = window::build(&args, &places, Arc::clone(&opened))?;
+    let app = window::build(args, places, Arc::clone(&opened))?;
     let closing = Arc::clone(&opened);
     let handle = runtime.handle().clone();
     let mut demo = demo;

@@ -44,7 +44,8 @@ pub(crate) fn restore(window: &tauri::WebviewWindow) {
 /// Keeps where the window is.
 pub(crate) fn keep(app: &AppHandle) {
     let Some(window) = app.get_webview_window(LABEL) else { return };
-    let (Ok(at), Ok(size), Ok(maximized)) = (window.outer_position(), window.inner_size(), window.is_maximized()) else {
+    let (Ok(at), Ok(size), Ok(maximized)) = (window.outer_position(), window.inner_size(), window.is_maximized())
+    else {
         return;
     };
     let placement = Placement { x: at.x, y: at.y, width: size.width, height: size.height, maximized };

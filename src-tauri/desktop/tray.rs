@@ -31,7 +31,7 @@ pub(crate) fn build(app: &AppHandle) -> tauri::Result<TrayIcon> {
         .icon(Mood::Idle.picture())
         .tooltip("Placet")
         .menu(&menu)
-        .on_menu_event(clicked)
+        .on_menu_event(|app, event: MenuEvent| clicked(app, event.id().as_ref()))
         .build(app)
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn update(app: &AppHandle, gate: &Gate) {
     }
 }
 
-fn clicked(app: &AppHandle, event: MenuEvent) {
-    match event.id().as_ref() {
+fn clicked(app: &AppHandle, id: &str) {
+    match id {
         "show" => window::show_at(app, None),
         "pause" => pause(app),
         "quit" => window::quit(app),

@@ -8,9 +8,7 @@ use signal_hook::{
     consts::{SIGINT, SIGTERM, SIGUSR1},
     iterator::Signals,
 };
-use tauri::{
-    App, AppHandle, Emitter as _, Manager as _, WebviewUrl, WebviewWindowBuilder, WindowEvent,
-};
+use tauri::{App, AppHandle, Emitter as _, Manager as _, WebviewUrl, WebviewWindowBuilder, WindowEvent};
 
 use crate::{
     args::Args,

@@ -1,0 +1,621 @@
+//! The corridor with a real history file: calls wait, are answered, expire, survive, in the order of a call's life.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use placet_domain::{ApprovalId, PathText, SessionId, command::Decision};
+use placet_gate::{Ask, Desk, Flags, Gate, Host, Options, Places, Ran, Seat, Told, Verdict, open};
+use serde_json::{Value, json};
+
+const POLICY: &str = r#"
+default = "ask"
+timeout = "30m"
+
+[[rule]]
+name = "reading in the workspace"
+decide = "allow"
+action = ["read", "list", "search"]
+path = ["${workspace}/**"]
+
+[[rule]]
+name = "tests are the yardstick"
+decide = "deny"
+action = ["write", "delete"]
+path = ["${workspace}/tests/**"]
+reason = "Tests are protected: change the code, not the tests."
+
+[[rule]]
+name = "quick"
+decide = "ask"
+tool = ["Quick"]
+timeout = "5s"
+"#;
+
+struct House {
+    dir: tempfile::TempDir,
+    workspace: PathBuf,
+}
+
+impl House {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = dir.path().join("app");
+        std::fs::create_dir_all(workspace.join("src")).unwrap();
+        std::fs::create_dir_all(workspace.join("tests")).unwrap();
+        std::fs::write(workspace.join("src/main.rs"), "fn main() {}\n").unwrap();
+        std::fs::create_dir_all(dir.path().join("config")).unwrap();
+        std::fs::write(dir.path().join("config/policy.toml"), POLICY).unwrap();
+        let workspace = workspace.canonicalize().unwrap();
+        Self { dir, workspace }
+    }
+
+    fn places(&self) -> Places {
+        Places::new(&Flags {
+            data_dir: Some(self.dir.path().join("data")),
+            config_dir: Some(self.dir.path().join("config")),
+            socket: None,
+        })
+        .unwrap()
+    }
+
+    async fn open(&self) -> Gate {
+        self.open_as(Host::Supervised).await
+    }
+
+    async fn open_as(&self, host: Host) -> Gate {
+        open(Options { places: self.places(), host, version: "0.0.0".to_owned() }).await.unwrap()
+    }
+
+    async fn session(&self, gate: &Gate, client: &str) -> SessionId {
+        gate.session("claude-code".parse().unwrap(), Some(client.to_owned()), text(&self.workspace), None)
+            .await
+            .unwrap()
+    }
+
+    fn ask(&self, session: SessionId, call: &str, tool: &str, input: &Value) -> Ask {
+        Ask {
+            session,
+            call_id: Some(call.to_owned()),
+            tool: tool.to_owned(),
+            input: Arc::from(input.to_string().into_bytes()),
+            cwd: text(&self.workspace),
+            again: None,
+            deadline_ms: None,
+            hold_ms: None,
+            waiter: None,
+            can_edit: true,
+        }
+    }
+
+    fn write(&self, session: SessionId, call: &str, file: &str, content: &str) -> Ask {
+        let input = json!({ "file_path": self.workspace.join(file), "content": content });
+        self.ask(session, call, "Write", &input)
+    }
+}
+
+fn text(path: &Path) -> PathText {
+    PathText::from(path.to_str().unwrap())
+}
+
+fn ask_beside(gate: &Gate, ask: Ask) -> tokio::task::JoinHandle<Told> {
+    let gate = gate.clone();
+    tokio::spawn(async move {
+        let told = gate.check(ask, None).await.unwrap();
+        if let Some(approval) = told.to_confirm {
+            gate.handed_over(approval).await.unwrap();
+        }
+        told
+    })
+}
+
+async fn pending(desk: &Desk) -> Vec<Value> {
+    let list = desk.call("approvals.list", json!({ "state": "pending" })).await.unwrap();
+    list["items"].as_array().unwrap().clone()
+}
+
+async fn wait_for(desk: &Desk, count: usize) -> Vec<Value> {
+    for _ in 0..500 {
+        let items = pending(desk).await;
+        if items.len() == count {
+            return items;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{} wait, not {count}", pending(desk).await.len());
+}
+
+async fn kinds_of(desk: &Desk, approval: &Value) -> Vec<String> {
+    let life = desk.call("history.get", json!({ "approval": approval })).await.unwrap();
+    life["facts"].as_array().unwrap().iter().map(|f| f["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_rule_allows_passes_at_once_and_is_in_the_history() {
+    let house = House::new();
+    let gate = house.open().await;
+    let session = house.session(&gate, "s1").await;
+    let input = json!({ "file_path": house.workspace.join("src/main.rs") });
+    let told = gate.check(house.ask(session, "c1", "Read", &input), None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Allow);
+    assert_eq!(told.answer.rule.as_deref(), Some("reading in the workspace"));
+    let found = gate.desk(Seat::Supervisor).call("history.search", json!({})).await.unwrap();
+    assert_eq!(found["items"][0]["decision"], "allowed_by_rule");
+    assert_eq!(found["items"][0]["digest"], json!(told.answer.digest));
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_rule_denies_is_refused_with_its_reason() {
+    let house = House::new();
+    let gate = house.open().await;
+    let session = house.session(&gate, "s1").await;
+    let told = gate.check(house.write(session, "c1", "tests/a.rs", "x"), None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Deny);
+    assert!(told.answer.reason.contains("Tests are protected"), "{}", told.answer.reason);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_waits_and_a_yes_reaches_the_asker_once() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new.rs", "mod a;\n"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    assert_eq!((item["action"].as_str(), item["waiting"].as_bool()), (Some("write"), Some(true)));
+    let card = desk.call("approvals.get", json!({ "id": item["id"] })).await.unwrap();
+    assert_eq!(card["digest"], item["digest"]);
+    let answer = desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
+    assert_eq!(answer["approval"]["by"], "supervisor");
+    let told = asked.await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Allow);
+    assert_eq!(kinds_of(&desk, &item["id"]).await, ["approval_asked", "approval_approved", "approval_consumed"]);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_with_words_reaches_the_asker_in_words() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new.rs", "x"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    desk.call("approvals.deny", json!({ "id": item["id"], "note": "use lib.rs" })).await.unwrap();
+    let told = asked.await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Deny);
+    assert!(told.answer.reason.contains("use lib.rs"), "{}", told.answer.reason);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_answers_one_wins_and_the_other_is_told_who_and_when() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new.rs", "x"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    let yes = desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] }));
+    let no = desk.call("approvals.deny", json!({ "id": item["id"] }));
+    let (yes, no) = tokio::join!(yes, no);
+    let lost = match (&yes, &no) {
+        (Ok(_), Err(lost)) | (Err(lost), Ok(_)) => lost,
+        both => panic!("{both:?}"),
+    };
+    assert_eq!(lost.data["code"], "already_settled");
+    assert!(lost.data["at_ms"].as_i64().is_some());
+    assert_eq!(lost.data["by"], "supervisor");
+    let told = asked.await.unwrap();
+    assert_eq!(told.answer.decision == Decision::Allow, yes.is_ok());
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_to_an_older_card_is_stale_and_it_stays_pending() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let _asked = ask_beside(&gate, house.write(session, "c1", "src/main.rs", "fn main() { a() }\n"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    std::fs::write(house.workspace.join("src/main.rs"), "fn main() { b() }\n").unwrap();
+    let stale =
+        desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap_err();
+    assert_eq!(stale.data["code"], "stale_digest");
+    let now = wait_for(&desk, 1).await.remove(0);
+    assert_eq!(stale.data["digest"], now["digest"]);
+    assert_ne!(now["digest"], item["digest"]);
+    desk.call("approvals.approve", json!({ "id": item["id"], "digest": now["digest"] })).await.unwrap();
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_edited_while_its_call_waits_refreshes_the_card_by_itself() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let _asked = ask_beside(&gate, house.write(session, "c1", "src/main.rs", "fn main() { a() }\n"));
+    let before = wait_for(&desk, 1).await.remove(0);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    std::fs::write(house.workspace.join("src/main.rs"), "fn main() { b() }\n").unwrap();
+    for _ in 0..300 {
+        if pending(&desk).await[0]["digest"] != before["digest"] {
+            gate.close().await;
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the card was not refreshed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approved_call_whose_file_changed_before_it_was_fetched_is_void() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let ask = house.write(session, "c1", "src/main.rs", "fn main() { a() }\n");
+    // Nobody is connected when the yes comes: the asker is held for a moment only, and comes back.
+    let told = gate.check(Ask { hold_ms: Some(1), ..ask.clone() }, None).await.unwrap();
+    assert!(told.pending);
+    let item = wait_for(&desk, 1).await.remove(0);
+    assert_eq!(item["waiting"], false);
+    desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
+    std::fs::write(house.workspace.join("src/main.rs"), "fn main() { b() }\n").unwrap();
+    let told = gate.check(ask, None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Deny);
+    assert!(told.answer.reason.contains("void"), "{}", told.answer.reason);
+    assert_eq!(kinds_of(&desk, &item["id"]).await.last().unwrap(), "approval_voided");
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_comes_back_takes_its_own_approval_and_is_not_asked_twice() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let ask = house.write(session, "c1", "src/new.rs", "x");
+    let first = gate.check(Ask { hold_ms: Some(1), ..ask.clone() }, None).await.unwrap();
+    let asked = ask_beside(&gate, Ask { call_id: Some("another id".to_owned()), ..ask });
+    let item = wait_for(&desk, 1).await.remove(0);
+    assert_eq!(json!(first.answer.approval.unwrap()), item["id"]);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_connected_askers_of_the_same_thing_are_two_approvals() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let ask = Ask { call_id: None, ..house.write(session, "", "src/new.rs", "x") };
+    let one = ask_beside(&gate, ask.clone());
+    wait_for(&desk, 1).await;
+    let two = ask_beside(&gate, ask);
+    let items = wait_for(&desk, 2).await;
+    desk.call("approvals.approve", json!({ "id": items[0]["id"], "digest": items[0]["digest"] })).await.unwrap();
+    desk.call("approvals.deny", json!({ "id": items[1]["id"] })).await.unwrap();
+    let heard = [one.await.unwrap().answer.decision, two.await.unwrap().answer.decision];
+    assert_eq!(heard, [Decision::Allow, Decision::Deny]);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_selection_is_cancelled_at_once_with_an_outcome_for_each() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked: Vec<_> = (0..3)
+        .map(|n| ask_beside(&gate, house.write(session, &format!("c{n}"), &format!("src/{n}.rs"), "x")))
+        .collect();
+    let items = wait_for(&desk, 3).await;
+    desk.call("approvals.deny", json!({ "id": items[1]["id"] })).await.unwrap();
+    let late = ask_beside(&gate, house.write(session, "c9", "src/9.rs", "x"));
+    wait_for(&desk, 3).await;
+    let unknown = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let ids = json!([items[0]["id"], items[1]["id"], items[2]["id"], unknown, "nonsense"]);
+    let answer = desk.call("approvals.cancel", json!({ "ids": ids, "note": "start over" })).await.unwrap();
+    assert_eq!(
+        answer["outcomes"],
+        json!([
+            { "id": items[0]["id"], "state": "cancelled", "changed": true },
+            { "id": items[1]["id"], "state": "denied", "changed": false },
+            { "id": items[2]["id"], "state": "cancelled", "changed": true },
+            { "id": unknown, "state": null, "changed": false },
+            { "id": "nonsense", "state": null, "changed": false },
+        ])
+    );
+    for (n, asked) in asked.into_iter().enumerate() {
+        let told = asked.await.unwrap();
+        assert_eq!(told.answer.decision, Decision::Deny);
+        assert_eq!(told.answer.reason.contains("start over"), n != 1, "{}", told.answer.reason);
+    }
+    assert_eq!(wait_for(&desk, 1).await.len(), 1, "what came later was not on the list");
+    late.abort();
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_answers_expires_and_a_late_yes_loses() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let ask = Ask { deadline_ms: Some(300), ..house.write(session, "c1", "src/new.rs", "x") };
+    let asked = ask_beside(&gate, ask);
+    let item = wait_for(&desk, 1).await.remove(0);
+    let told = asked.await.unwrap();
+    assert!(told.answer.reason.contains("Nobody answered"), "{}", told.answer.reason);
+    let late = desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap_err();
+    assert_eq!((&late.data["code"], &late.data["state"]), (&json!("already_settled"), &json!("expired")));
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_nobody_to_ask_it_is_a_denial_that_says_so() {
+    let house = House::new();
+    let gate = house.open_as(Host::Serve).await;
+    let session = house.session(&gate, "s1").await;
+    let told = gate.check(house.write(session, "c1", "src/new.rs", "x"), None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Deny);
+    assert!(told.answer.reason.contains("person would have been asked"), "{}", told.answer.reason);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approvals_outlive_a_restart_and_what_is_overdue_expires_first() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let long = house.write(session, "long", "src/long.rs", "x");
+    let short = Ask { deadline_ms: Some(400), ..house.write(session, "short", "src/short.rs", "x") };
+    for ask in [&long, &short] {
+        let told = gate.check(Ask { hold_ms: Some(1), ..ask.clone() }, None).await.unwrap();
+        assert!(told.pending);
+    }
+    let before = wait_for(&desk, 2).await;
+    gate.close().await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let after = pending(&desk).await;
+    assert_eq!(after.len(), 1);
+    for field in ["id", "digest", "expires_at_ms", "created_at_ms", "headline", "number"] {
+        assert_eq!(after[0][field], before[0][field], "{field}");
+    }
+    let snapshot = desk.call("snapshot", json!({})).await.unwrap();
+    assert_eq!(snapshot["expired_while_away"], 1);
+    assert_eq!(house.session(&gate, "s1").await, session, "the session is found again");
+    let asked = ask_beside(&gate, long);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    desk.call("approvals.approve", json!({ "id": after[0]["id"], "digest": after[0]["digest"] })).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+    let verified = desk.call("history.verify", json!({})).await.unwrap();
+    assert_eq!(verified["intact"], true);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_gate_on_the_same_data_is_refused() {
+    let house = House::new();
+    let gate = house.open().await;
+    let second = open(Options { places: house.places(), host: Host::Supervised, version: "0".to_owned() }).await;
+    assert!(second.unwrap_err().to_string().contains("another Placet"));
+    gate.close().await;
+    house.open().await.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_denies_everything_and_survives_a_restart() {
+    let house = House::new();
+    let gate = house.open().await;
+    let session = house.session(&gate, "s1").await;
+    let input = json!({ "file_path": house.workspace.join("src/main.rs") });
+    gate.desk(Seat::Supervisor).call("pause", json!({})).await.unwrap();
+    gate.close().await;
+    let gate = house.open().await;
+    let told = gate.check(house.ask(session, "c1", "Read", &input), None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Deny);
+    gate.desk(Seat::Supervisor).call("resume", json!({})).await.unwrap();
+    let told = gate.check(house.ask(session, "c2", "Read", &input), None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Allow);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_policy_is_refused_whole_and_the_last_good_one_stays() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let file = house.dir.path().join("config/policy.toml");
+    std::fs::write(&file, "default = \"alow\"\n").unwrap();
+    let mut state = Value::Null;
+    for _ in 0..300 {
+        state = desk.call("policy.get", json!({})).await.unwrap();
+        if state["ok"] == false {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!((&state["ok"], &state["error"]["line"]), (&json!(false), &json!(1)), "{state}");
+    let input = json!({ "file_path": house.workspace.join("src/main.rs") });
+    let told = gate.check(house.ask(session, "c1", "Read", &input), None).await.unwrap();
+    assert_eq!(told.answer.rule.as_deref(), Some("reading in the workspace"));
+    gate.close().await;
+    // The last good one also outlives a restart.
+    let gate = house.open().await;
+    let told = gate.check(house.ask(session, "c2", "Read", &input), None).await.unwrap();
+    assert_eq!(told.answer.rule.as_deref(), Some("reading in the workspace"));
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_rule_answers_what_waits() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new.rs", "x"));
+    wait_for(&desk, 1).await;
+    let file = house.dir.path().join("config/policy.toml");
+    let rule = "\n[[rule]]\nname = \"not now\"\ndecide = \"deny\"\naction = [\"write\"]\nreason = \"frozen\"\n";
+    std::fs::write(&file, format!("{POLICY}{rule}")).unwrap();
+    let told = tokio::time::timeout(Duration::from_secs(5), asked).await.unwrap().unwrap();
+    assert_eq!(told.answer.decision, Decision::Deny);
+    assert!(told.answer.reason.contains("frozen"), "{}", told.answer.reason);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_runtime_in_this_process_holds_a_yes_only_after_it_is_used_up() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let ask = house.write(session, "c1", "src/new.rs", "x");
+    let asked = {
+        let gate = gate.clone();
+        tokio::spawn(async move { gate.ask(ask).await })
+    };
+    let item = wait_for(&desk, 1).await.remove(0);
+    desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
+    let Verdict::Allowed(cleared) = asked.await.unwrap() else { panic!("denied") };
+    assert_eq!(cleared.tool(), "Write");
+    assert_eq!(kinds_of(&desk, &item["id"]).await.last().unwrap(), "approval_consumed");
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_window_takes_no_answer_before_its_card_could_be_read() {
+    let house = House::new();
+    let gate = house.open_as(Host::Window).await;
+    let desk = gate.desk(Seat::Window);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new.rs", "x"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    let yes = json!({ "id": item["id"], "digest": item["digest"] });
+    assert_eq!(desk.call("approvals.approve", yes.clone()).await.unwrap_err().data["code"], "not_armed");
+    desk.call("approvals.shown", yes.clone()).await.unwrap();
+    assert_eq!(desk.call("approvals.approve", yes.clone()).await.unwrap_err().data["code"], "not_armed");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    desk.call("approvals.approve", yes).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_call_is_judged_anew_and_what_the_person_wrote_is_what_runs() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new.rs", "bad\n"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    let better = json!({ "file_path": house.workspace.join("src/new.rs"), "content": "good\n" });
+    let preview = desk.call("approvals.preview", json!({ "id": item["id"], "input": better })).await.unwrap();
+    assert_ne!(preview["digest"], item["digest"]);
+    let forbidden = json!({ "file_path": house.workspace.join("tests/a.rs"), "content": "good\n" });
+    let elsewhere = desk.call("approvals.preview", json!({ "id": item["id"], "input": forbidden })).await.unwrap();
+    let refused = desk
+        .call("approvals.approve", json!({ "id": item["id"], "digest": elsewhere["digest"], "input": forbidden }))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.data["code"], "denied_by_policy");
+    desk.call("approvals.approve", json!({ "id": item["id"], "digest": preview["digest"], "input": better }))
+        .await
+        .unwrap();
+    let told = asked.await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Allow);
+    assert_eq!(*told.answer.input.unwrap(), better);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_ran_while_it_was_pending_was_answered_elsewhere() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let ask = house.write(session, "c1", "src/new.rs", "x");
+    let asked = ask_beside(&gate, ask.clone());
+    let item = wait_for(&desk, 1).await.remove(0);
+    gate.report(Ran {
+        session,
+        call_id: ask.call_id,
+        tool: ask.tool,
+        input: ask.input,
+        cwd: ask.cwd,
+        outcome: "ok".to_owned(),
+        output: Some(b"done".to_vec()),
+        duration_ms: 3,
+    })
+    .await
+    .unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Deny);
+    let now = desk.call("approvals.get", json!({ "id": item["id"] })).await.unwrap();
+    assert_eq!((&now["state"], &now["reason"]), (&json!("cancelled"), &json!("answered_elsewhere")));
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_session_takes_back_what_it_asked() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new.rs", "x"));
+    wait_for(&desk, 1).await;
+    gate.end_session(session, None).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Deny);
+    assert!(pending(&desk).await.is_empty());
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_askers_at_once_get_one_answer_each() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let mut asked = Vec::new();
+    for s in 0..10 {
+        let session = house.session(&gate, &format!("s{s}")).await;
+        for n in 0..20 {
+            asked.push(ask_beside(&gate, house.write(session, &format!("c{n}"), &format!("src/{s}-{n}.rs"), "x")));
+        }
+    }
+    let mut ids: Vec<ApprovalId> = Vec::new();
+    for _ in 0..1_000 {
+        let list = desk.call("approvals.list", json!({ "state": "pending", "limit": 1000 })).await.unwrap();
+        let items = list["items"].as_array().unwrap();
+        if items.len() == 200 {
+            ids = items.iter().map(|i| i["id"].as_str().unwrap().parse().unwrap()).collect();
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(ids.len(), 200);
+    for id in &ids {
+        let item = desk.call("approvals.get", json!({ "id": id })).await.unwrap();
+        desk.call("approvals.approve", json!({ "id": id, "digest": item["digest"] })).await.unwrap();
+    }
+    for asked in asked {
+        assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+    }
+    let closed = desk.call("history.search", json!({ "decision": "consumed", "limit": 1000 })).await.unwrap();
+    assert_eq!(closed["items"].as_array().unwrap().len(), 200);
+    gate.close().await;
+}
