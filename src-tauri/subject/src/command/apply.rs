@@ -1,0 +1,592 @@
+//! What the words of one program do, by its form in the table.
+
+use placet_domain::{Action, Flag};
+
+use crate::command::script;
+use crate::command::table::{Form, OptionRule, Role, Style, Takes};
+
+/// What one program does with its words, before paths are resolved and carried commands looked at.
+#[derive(Debug)]
+pub(crate) struct Doing {
+    pub(crate) effect: Action,
+    pub(crate) reads: Vec<String>,
+    pub(crate) writes: Vec<String>,
+    pub(crate) deletes: Vec<String>,
+    pub(crate) urls: Vec<String>,
+    pub(crate) hosts: Vec<String>,
+    /// Script and program files.
+    pub(crate) operands: Vec<String>,
+    /// Folders to go to before paths are resolved (`git -C`).
+    pub(crate) folders: Vec<String>,
+    pub(crate) carried: Vec<Carried>,
+    pub(crate) flags: Vec<Flag>,
+    pub(crate) prefix_grantable: bool,
+    pub(crate) changes_shell: bool,
+    /// More words of any kind leave it a read.
+    pub(crate) any_words: bool,
+    /// Why it is `execute`, where the table does not say more.
+    pub(crate) unknown: Option<String>,
+}
+
+/// A command or text that another program is given to run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    Words(Vec<String>),
+    /// More words follow that are not known.
+    WordsAndUnknown(Vec<String>),
+    Shell(String),
+}
+
+impl Doing {
+    fn new(effect: Action) -> Self {
+        Self {
+            effect,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            deletes: Vec::new(),
+            urls: Vec::new(),
+            hosts: Vec::new(),
+            operands: Vec::new(),
+            folders: Vec::new(),
+            carried: Vec::new(),
+            flags: Vec::new(),
+            prefix_grantable: true,
+            changes_shell: false,
+            any_words: false,
+            unknown: None,
+        }
+    }
+
+    /// Of a program that is in no table.
+    pub(crate) fn unknown(reason: impl Into<String>) -> Self {
+        Self { unknown: Some(reason.into()), ..Self::new(Action::Execute) }
+    }
+
+    fn raise(&mut self, effect: Action) {
+        self.effect = Action::strongest([self.effect, effect]);
+    }
+
+    fn not_known(&mut self, reason: impl Into<String>) {
+        self.raise(Action::Execute);
+        self.unknown.get_or_insert_with(|| reason.into());
+    }
+
+    fn flag(&mut self, flag: Flag) {
+        if !self.flags.contains(&flag) {
+            self.flags.push(flag);
+        }
+    }
+}
+
+/// What `argv` does by `form`, the form of its first word.
+pub(crate) fn apply(form: &Form, argv: &[String]) -> Doing {
+    let words = argv.get(1..).unwrap_or_default();
+    if asks_for_help(form, words) {
+        return Doing { prefix_grantable: form.prefix_grantable, ..Doing::new(Action::Read) };
+    }
+    let mut doing = Doing::new(Action::None);
+    walk(form, words, &mut doing);
+    if let Some(word) = words.iter().find(|w| form.refuse.iter().any(|r| w.contains(r.as_str()))) {
+        doing.not_known(format!("“{word}” can change what it does."));
+    }
+    doing
+}
+
+fn asks_for_help(form: &Form, words: &[String]) -> bool {
+    match words {
+        [only] => matches!(only.as_str(), "--help" | "--version"),
+        [subs @ .., last] if last == "--help" => form.sub(subs).is_some_and(|(length, _)| length == subs.len()),
+        _ => false,
+    }
+}
+
+fn walk(form: &Form, words: &[String], doing: &mut Doing) {
+    if form.subs.is_empty() {
+        return perform(form, words, doing);
+    }
+    // Options before the subcommand are the program's own.
+    let mut at = 0;
+    while at < words.len() && words[at].starts_with('-') && words[at].len() > 1 && words[at] != "--" {
+        let Some((_, rule, attached)) = exact(form, &words[at]) else { break };
+        at += 1 + match (rule.takes, attached) {
+            (Takes::Value(_), None) => 1,
+            (Takes::Words(n), _) => n,
+            _ => 0,
+        };
+    }
+    match form.sub(words.get(at..).unwrap_or_default()) {
+        Some((length, sub)) => {
+            let mut before = Events::default();
+            read_words(form, &words[..at], &mut before);
+            take(form, before, doing, false);
+            walk(sub, &words[at + length..], doing);
+        }
+        None => perform(form, words, doing),
+    }
+}
+
+/// A program without subcommands, or one whose words name none.
+fn perform(form: &Form, words: &[String], doing: &mut Doing) {
+    let mut events = Events::default();
+    read_words(form, words, &mut events);
+    let mut chosen: Option<&Form> = None;
+    for (options, mode) in &form.modes {
+        if events.options.iter().any(|(name, _, _)| options.contains(name)) {
+            if chosen.is_some() {
+                doing.not_known("Two of its options contradict each other.");
+            }
+            chosen = Some(mode);
+        }
+    }
+    let form = match chosen {
+        Some(mode) => {
+            events = Events::default();
+            read_words(mode, words, &mut events);
+            mode
+        }
+        None => form,
+    };
+    take(form, events, doing, true);
+}
+
+#[derive(Default)]
+struct Events {
+    options: Vec<(String, OptionRule, Option<String>)>,
+    operands: Vec<String>,
+    /// The command from this operand on, where operands end in one.
+    command: Option<Vec<String>>,
+    unknown: Option<String>,
+}
+
+/// The option that a whole word names, and the value attached to it.
+fn exact<'w>(form: &Form, word: &'w str) -> Option<(String, OptionRule, Option<&'w str>)> {
+    if let Some(rule) = form.options.get(word) {
+        return Some((word.to_owned(), *rule, None));
+    }
+    let (name, value) = word.split_once('=')?;
+    let rule = form.options.get(name)?;
+    let long = name.starts_with("--") || form.style == Style::Long;
+    (long && matches!(rule.takes, Takes::Value(_) | Takes::Attached(_))).then(|| (name.to_owned(), *rule, Some(value)))
+}
+
+fn read_words(form: &Form, words: &[String], events: &mut Events) {
+    let mut at = 0;
+    let mut ended = form.style == Style::Words;
+    if form.style == Style::Keys {
+        return read_keys(form, words, events);
+    }
+    let command_at = command_position(form);
+    while at < words.len() {
+        let word = &words[at];
+        if command_at == Some(events.operands.len()) && (ended || !word.starts_with('-') || word == "-") {
+            events.command = Some(words[at..].to_vec());
+            return;
+        }
+        at += 1;
+        if !ended && word == "--" {
+            ended = true;
+            continue;
+        }
+        if !ended && let Some((name, rule, attached)) = exact(form, word) {
+            let value = match (rule.takes, attached) {
+                (Takes::Nothing, _) | (Takes::Attached(_), None) => None,
+                (_, Some(value)) => Some(value.to_owned()),
+                (Takes::Value(Role::CommandForEach), None) => {
+                    let rest = &words[at..];
+                    let Some(end) = rest.iter().position(|w| w == ";" || w == "+") else {
+                        events.unknown = Some("The command it is to run does not end.".to_owned());
+                        return;
+                    };
+                    at += end + 1;
+                    // Words are joined by a character that no word can have.
+                    Some(rest[..end].join("\0"))
+                }
+                (Takes::Value(_), None) => {
+                    let value = words.get(at).cloned();
+                    at += 1;
+                    if value.is_none() {
+                        events.unknown = Some(format!("Option “{name}” has no value."));
+                    }
+                    value
+                }
+                (Takes::Words(n), None) => {
+                    at += n;
+                    if at > words.len() {
+                        events.unknown = Some(format!("Option “{name}” has no value."));
+                    }
+                    None
+                }
+            };
+            events.options.push((name, rule, value));
+            continue;
+        }
+        if !ended && word.len() > 1 && word.starts_with('-') {
+            if form.digits && word[1..].bytes().all(|b| b.is_ascii_digit()) {
+                continue;
+            }
+            let letters = !word.starts_with("--") && form.style != Style::Long;
+            if letters && read_letters(form, &word[1..], words, &mut at, events) {
+                continue;
+            }
+            if form.any_options {
+                if !word.contains('=') && words.get(at).is_some_and(|next| !next.starts_with('-')) {
+                    at += 1;
+                }
+                continue;
+            }
+            events.unknown.get_or_insert_with(|| format!("Option “{word}” is not in the table."));
+            continue;
+        }
+        if form.style == Style::Bundle && at == 1 && !word.is_empty() {
+            if read_bundle(form, word, words, &mut at, events) {
+                continue;
+            }
+            events.unknown.get_or_insert_with(|| format!("“{word}” is not in the table."));
+            continue;
+        }
+        if form.style == Style::Posix {
+            ended = true;
+        }
+        events.operands.push(word.clone());
+    }
+}
+
+/// How many operands stand before a command.
+fn command_position(form: &Form) -> Option<usize> {
+    form.operands.front.iter().position(|r| matches!(r, Role::Command | Role::CommandWithUnknown))
+}
+
+/// `-abc`, where the last may take a value.
+fn read_letters(form: &Form, letters: &str, words: &[String], at: &mut usize, events: &mut Events) -> bool {
+    let mut found = Vec::new();
+    let mut next = *at;
+    for (n, letter) in letters.char_indices() {
+        let name = format!("-{letter}");
+        let Some(rule) = form.options.get(&name) else { return false };
+        let rest = &letters[n + letter.len_utf8()..];
+        match rule.takes {
+            Takes::Nothing => found.push((name, *rule, None)),
+            Takes::Attached(_) => {
+                found.push((name, *rule, (!rest.is_empty()).then(|| rest.to_owned())));
+                break;
+            }
+            Takes::Value(Role::CommandForEach) | Takes::Words(_) => return false,
+            Takes::Value(_) if rest.is_empty() => {
+                let Some(value) = words.get(next) else { return false };
+                next += 1;
+                found.push((name, *rule, Some(value.clone())));
+            }
+            Takes::Value(_) => {
+                found.push((name, *rule, Some(rest.to_owned())));
+                break;
+            }
+        }
+    }
+    *at = next;
+    events.options.extend(found);
+    true
+}
+
+/// `xzf`: each letter that takes a value takes the next word, in order.
+fn read_bundle(form: &Form, letters: &str, words: &[String], at: &mut usize, events: &mut Events) -> bool {
+    let mut found = Vec::new();
+    let mut next = *at;
+    for letter in letters.chars() {
+        let name = format!("-{letter}");
+        let Some(rule) = form.options.get(&name) else { return false };
+        match rule.takes {
+            Takes::Nothing | Takes::Attached(_) => found.push((name, *rule, None)),
+            Takes::Value(Role::CommandForEach) | Takes::Words(_) => return false,
+            Takes::Value(_) => {
+                let Some(value) = words.get(next) else { return false };
+                next += 1;
+                found.push((name, *rule, Some(value.clone())));
+            }
+        }
+    }
+    *at = next;
+    events.options.extend(found);
+    true
+}
+
+fn read_keys(form: &Form, words: &[String], events: &mut Events) {
+    for word in words {
+        match word.split_once('=').and_then(|(key, value)| form.options.get_key_value(key).map(|o| (o, value))) {
+            Some(((name, rule), value)) => events.options.push((name.clone(), *rule, Some(value.to_owned()))),
+            None => {
+                events.unknown.get_or_insert_with(|| format!("“{word}” is not in the table."));
+            }
+        }
+    }
+}
+
+/// Adds what the words mean by `form` to `doing`. `whole` is false for options before a subcommand.
+fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
+    let mut for_each: Vec<String> = Vec::new();
+    let mut in_place = Action::None;
+    let mut at_place = false;
+    let mut firsts = 0;
+    for (name, rule, value) in events.options {
+        doing.raise(rule.effect);
+        at_place |= rule.place;
+        firsts += usize::from(rule.first);
+        let valueless = matches!(rule.takes, Takes::Nothing | Takes::Words(_)) || value.is_none();
+        if valueless && matches!(rule.effect, Action::Write | Action::Delete) {
+            in_place = Action::strongest([in_place, rule.effect]);
+        }
+        match (rule.takes, value) {
+            (Takes::Value(Role::CommandForEach), Some(words)) => for_each.push(words),
+            (Takes::Attached(Role::Text), Some(_)) if matches!(rule.effect, Action::Write | Action::Delete) => {
+                in_place = Action::strongest([in_place, rule.effect]);
+            }
+            (Takes::Value(role) | Takes::Attached(role), Some(value)) => word(role, &value, doing),
+            (Takes::Nothing | Takes::Words(_) | Takes::Value(_) | Takes::Attached(_), _) => {}
+        }
+        if rule.effect == Action::Execute {
+            doing.unknown.get_or_insert_with(|| format!("Option “{name}” can run other programs or change anything."));
+        }
+    }
+    if let Some(unknown) = events.unknown {
+        doing.not_known(unknown);
+    }
+    if !whole {
+        return;
+    }
+    doing.raise(form.effect);
+    doing.any_words |= form.any_words;
+    doing.prefix_grantable &= form.prefix_grantable;
+    doing.changes_shell |= form.changes_shell;
+    doing.hosts.extend(form.hosts.iter().cloned());
+    if form.runs_project_code {
+        doing.flag(Flag::RunsProjectCode);
+    }
+    let before = doing.reads.len() + doing.writes.len() + doing.deletes.len();
+    let reads_before = doing.reads.len();
+    let count = events.operands.len() + usize::from(events.command.is_some());
+    if count + firsts.min(1) < form.least {
+        doing.not_known("It is given fewer words than it needs.");
+    }
+    operands(form, &events.operands, events.command, firsts > 0, doing);
+    let named = doing.reads.len() + doing.writes.len() + doing.deletes.len() > before;
+    let starts: Vec<String> = doing.reads[reads_before..].to_vec();
+    let needs_option = form.options.values().any(|o| o.place);
+    let place = form.place.as_ref().filter(|_| !named && (at_place || !needs_option));
+    let starts = if starts.is_empty() { place.cloned().into_iter().collect() } else { starts };
+    if let Some(place) = place {
+        match form.effect {
+            Action::Write => doing.writes.push(place.clone()),
+            Action::Delete => doing.deletes.push(place.clone()),
+            Action::None | Action::Search | Action::List | Action::Read | Action::Fetch | Action::Execute | Action::Send | Action::Other => {
+                doing.reads.push(place.clone());
+            }
+        }
+    }
+    if in_place != Action::None {
+        match in_place {
+            Action::Delete => doing.deletes.extend(starts.iter().cloned()),
+            _ => doing.writes.extend(starts.iter().cloned()),
+        }
+    }
+    for words in for_each {
+        // Without a folder to start from it could be any file.
+        let anywhere = starts.is_empty().then(|| "/".to_owned());
+        for start in starts.iter().chain(&anywhere) {
+            match put_in(&words, start) {
+                Some(argv) => doing.carried.push(Carried::Words(argv)),
+                None => doing.not_known("What it runs for each file cannot be told."),
+            }
+        }
+    }
+    if !doing.carried.is_empty() {
+        doing.prefix_grantable = false;
+    }
+    no_effect_without_target(doing);
+}
+
+/// The words of `find -exec` with a path under `start` for `{}`.
+fn put_in(words: &str, start: &str) -> Option<Vec<String>> {
+    let argv: Vec<String> = words.split('\0').map(str::to_owned).collect();
+    if argv.first().is_none_or(|program| program.is_empty() || program.contains("{}")) {
+        return None;
+    }
+    argv.into_iter()
+        .map(|word| match word.as_str() {
+            "{}" => Some(start.to_owned()),
+            _ if !word.contains("{}") => Some(word),
+            _ if word.contains("..") => None,
+            _ => Some(word.replace("{}", &format!("{}/{{}}", start.trim_end_matches('/')))),
+        })
+        .collect()
+}
+
+/// An effect on files or hosts that names none would be covered by nothing, and so by everything.
+fn no_effect_without_target(doing: &mut Doing) {
+    let nowhere = match doing.effect {
+        Action::Write => doing.writes.is_empty() && doing.deletes.is_empty(),
+        Action::Delete => doing.deletes.is_empty(),
+        Action::Fetch => doing.hosts.is_empty() && doing.urls.is_empty(),
+        Action::None | Action::Search | Action::List | Action::Read | Action::Execute | Action::Send | Action::Other => false,
+    };
+    if nowhere {
+        doing.not_known("What it changes or reaches is not named.");
+    }
+}
+
+fn operands(form: &Form, words: &[String], command: Option<Vec<String>>, first_given: bool, doing: &mut Doing) {
+    let front = &form.operands.front[usize::from(first_given && !form.operands.front.is_empty())..];
+    let back = &form.operands.back;
+    let in_front = front.len().min(words.len());
+    let in_back = back.len().min(words.len() - in_front);
+    let middle_end = words.len() - in_back;
+    for (n, text) in words.iter().enumerate() {
+        let role = if n < in_front {
+            Some(front[n])
+        } else if n >= middle_end {
+            Some(back[back.len() - in_back + n - middle_end])
+        } else {
+            form.operands.repeated
+        };
+        match role {
+            Some(role) => word(role, text, doing),
+            None => {
+                doing.raise(form.extra);
+                if form.extra == Action::Execute {
+                    doing.unknown.get_or_insert_with(|| format!("“{text}” is not in the table."));
+                } else if matches!(form.extra, Action::Write | Action::Delete)
+                    && let Some(place) = &form.place
+                {
+                    let places = if form.extra == Action::Write { &mut doing.writes } else { &mut doing.deletes };
+                    if !places.contains(place) {
+                        places.push(place.clone());
+                    }
+                }
+            }
+        }
+    }
+    if let Some(words) = command {
+        let with_unknown = form.operands.front.contains(&Role::CommandWithUnknown);
+        let assignments = words.iter().take_while(|w| is_assignment(w)).count();
+        if assignments > 0 {
+            doing.not_known("A variable is set, which can change what the command does.");
+        }
+        let argv = words[assignments..].to_vec();
+        if !argv.is_empty() {
+            doing.carried.push(if with_unknown { Carried::WordsAndUnknown(argv) } else { Carried::Words(argv) });
+        }
+    }
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains('/'))
+}
+
+/// What one word means.
+fn word(role: Role, text: &str, doing: &mut Doing) {
+    doing.raise(role.effect());
+    let nowhere = matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin");
+    match role {
+        Role::Text => {}
+        Role::Read if nowhere => {}
+        Role::Read => doing.reads.push(text.to_owned()),
+        Role::Write if text == "-" => {}
+        Role::Write if nowhere => {}
+        Role::Write => doing.writes.push(text.to_owned()),
+        Role::Delete => doing.deletes.push(text.to_owned()),
+        Role::Move => {
+            doing.reads.push(text.to_owned());
+            doing.deletes.push(text.to_owned());
+        }
+        Role::Maybe => {
+            let leads_out = text.starts_with(['/', '~']) || text.split(['/', ':']).any(|part| part == "..");
+            if leads_out {
+                doing.reads.push(text.rsplit_once(':').map_or(text, |(_, path)| path).to_owned());
+                doing.raise(Action::Read);
+            }
+        }
+        Role::Url => url(text, doing),
+        Role::Send => {
+            if text.contains("://") {
+                url(text, doing);
+            } else {
+                host(text, doing);
+            }
+            doing.raise(Action::Send);
+        }
+        Role::Host => host(text, doing),
+        Role::Folder => doing.folders.push(text.to_owned()),
+        Role::Program => doing.flag(Flag::RunsProgramText),
+        Role::ProgramFile => {
+            doing.flag(Flag::RunsProgramText);
+            if !nowhere {
+                doing.operands.push(text.to_owned());
+                doing.reads.push(text.to_owned());
+            }
+        }
+        Role::Shell => {
+            doing.raise(Action::None);
+            doing.carried.push(Carried::Shell(text.to_owned()));
+        }
+        Role::Command => doing.carried.push(Carried::Words(vec![text.to_owned()])),
+        Role::CommandWithUnknown | Role::CommandForEach => doing.not_known("It runs another command."),
+        Role::Sed => match script::sed(text) {
+            Some(()) => doing.raise(Action::Read),
+            None => {
+                doing.flag(Flag::RunsProgramText);
+                doing.not_known("This sed program may write files or run commands.");
+            }
+        },
+        Role::Awk => match script::awk(text) {
+            Some(()) => doing.raise(Action::Read),
+            None => {
+                doing.flag(Flag::RunsProgramText);
+                doing.not_known("This awk program may write files or run commands.");
+            }
+        },
+        Role::Jq => match script::jq(text) {
+            Some(()) => doing.raise(Action::Read),
+            None => {
+                doing.flag(Flag::RunsProgramText);
+                doing.not_known("This jq program reads more than its input.");
+            }
+        },
+        Role::GitSetting => {
+            if !script::harmless_git_setting(text) {
+                doing.not_known("This setting can make Git run other programs.");
+            }
+        }
+    }
+}
+
+fn url(text: &str, doing: &mut Doing) {
+    if text.contains(['[', ']', '{', '}']) || text.starts_with('-') {
+        doing.not_known("The address stands for several.");
+    }
+    match text.split_once("://") {
+        Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => {
+            doing.reads.push(path.to_owned());
+        }
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") => {
+            doing.urls.push(text.to_owned());
+        }
+        Some(_) => {
+            host(text, doing);
+            doing.not_known("The address is not on the web.");
+        }
+        None => doing.urls.push(format!("http://{text}")),
+    }
+}
+
+fn host(text: &str, doing: &mut Doing) {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let named = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let bare = match named.split_once(':') {
+        Some((host, more)) if !more.contains(':') => host,
+        _ => named,
+    };
+    if bare.is_empty() || bare.starts_with('-') {
+        doing.not_known("The host is not named.");
+    } else {
+        doing.hosts.push(bare.trim_matches(['[', ']']).to_owned());
+    }
+}
