@@ -78,12 +78,15 @@ impl Report {
             let Counts { passed, failed, skipped } = row.counts;
             let said = match &row.outcome {
                 Outcome::Passed => String::new(),
-                Outcome::Failed(reason) => format!("  FAILED: {reason}"),
+                Outcome::Failed(reason) => format!("  FAILED: {reason}; {}", log_name(row.name)),
                 Outcome::Skipped(why) => format!("  skipped: {why}"),
             };
             println!("{:<44} {:>7.1}s  {passed:>6} {failed:>6} {skipped:>8}{said}", row.name, row.took.as_secs_f64());
         }
         println!("{:<44} {:>7.1}s", "all", took.as_secs_f64());
+        if let Ok(logs) = house::logs() {
+            println!("logs: {}", logs.display());
+        }
         println!("\n{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
         let failed: Vec<&str> =
             self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Failed(_))).map(|row| row.name).collect();
@@ -92,7 +95,7 @@ impl Report {
 }
 
 fn run_all(name: &str, programs: Vec<Program>) -> Result<Kept, String> {
-    let log = house::logs()?.join(format!("{}.log", name.replace([' ', ',', ':', '/'], "-")));
+    let log = house::logs()?.join(log_name(name));
     let _ = std::fs::remove_file(&log);
     let mut all = Kept { text: String::new(), failed: None };
     for program in programs {
@@ -104,4 +107,11 @@ fn run_all(name: &str, programs: Vec<Program>) -> Result<Kept, String> {
         }
     }
     Ok(all)
+}
+
+/// What a step's log is called, in the folder of logs.
+fn log_name(name: &str) -> String {
+    let words: Vec<&str> =
+        name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    format!("{}.log", words.join("-"))
 }

@@ -46,20 +46,35 @@ fn in_a_browser(report: &mut Report) {
 fn rust(report: &mut Report, ui_built: bool) {
     let built =
         report.step("rust: build", vec![Program::cargo(&["build", "--workspace", "--all-targets", "--locked"])]);
-    report.step("rust: tests", vec![Program::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"])]);
-    for (name, target) in [("scenarios: real processes", "scenarios"), ("window: the real app under Xvfb", "window")] {
-        if !built {
-            report.skip(name, "the programs were not built");
-        } else if target == "window" && !ui_built {
-            report.skip(name, "the front end was not built");
-        } else {
-            report.step(name, vec![end_to_end(target)]);
+    let not_built = (!built).then_some("the programs were not built");
+    let tests = Program::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    step_unless(report, "rust: tests", not_built, tests);
+    step_unless(report, "scenarios: real processes", not_built, end_to_end("scenarios"));
+    let no_window = not_built.or((!ui_built).then_some("the front end was not built")).or_else(no_screen);
+    step_unless(report, "window: the real app under Xvfb", no_window, end_to_end("window"));
+    match not_built {
+        Some(why) => report.skip(clients::STEP, why),
+        None => clients::step(report),
+    }
+}
+
+fn step_unless(report: &mut Report, name: &'static str, why_not: Option<&str>, program: Program) {
+    match why_not {
+        Some(why) => report.skip(name, why),
+        None => {
+            report.step(name, vec![program]);
         }
     }
-    if built {
-        clients::step(report);
+}
+
+/// Why the window cannot be opened and driven here.
+fn no_screen() -> Option<&'static str> {
+    if program::find("Xvfb").is_none() {
+        Some("Xvfb is not on PATH")
+    } else if program::find("WebKitWebDriver").is_none() {
+        Some("WebKitWebDriver is not on PATH")
     } else {
-        report.skip(clients::STEP, "the programs were not built");
+        None
     }
 }
 
