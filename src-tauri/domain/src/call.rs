@@ -37,6 +37,23 @@ pub struct CallFacts {
     pub refused: Option<Refused>,
 }
 
+impl CallFacts {
+    /// Whether the agent takes in content from outside by it: from the network, an MCP server, a file elsewhere, or a
+    /// command of which nobody can tell.
+    pub fn brings_content_in(&self) -> bool {
+        self.subjects.iter().any(|subject| match subject {
+            Subject::Url(_) | Subject::Mcp(_) => true,
+            Subject::Path(path) => {
+                !path.inside_workspace && matches!(path.action, Action::Read | Action::Search | Action::List)
+            }
+            Subject::Command(command) => {
+                !command.inspectable || command.commands.iter().any(|part| !part.hosts.is_empty())
+            }
+            Subject::Tool(_) => false,
+        })
+    }
+}
+
 /// The forms of a grant's `on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

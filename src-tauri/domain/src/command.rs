@@ -66,8 +66,8 @@ pub enum Command {
         note: Option<String>,
         /// A grant with it, under this id.
         grant: Option<(GrantId, Scope)>,
-        /// The call as edited by the person, judged anew.
-        edited: Option<Box<Judged>>,
+        /// The call as edited by the person, judged anew, and under which its card is kept.
+        edited: Option<(Box<Judged>, Digest)>,
     },
     /// Somebody says no.
     Deny {
@@ -113,6 +113,11 @@ pub enum Command {
         by: By,
         /// Words.
         note: Option<String>,
+    },
+    /// What these grants were given for is not there any more.
+    Bury {
+        /// Which.
+        grants: Vec<GrantId>,
     },
     /// A grant ends earlier.
     Shorten {

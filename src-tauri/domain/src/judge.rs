@@ -1,10 +1,13 @@
 //! What policy and grants together say of a call.
 
+use std::collections::BTreeMap;
+
 use crate::{
-    Action, At, GrantId, Judged, Policy, Session, State, Subject,
+    Action, At, Grant, GrantId, Judged, Policy, Session, State, Subject,
     fact::DeniedBy,
-    policy::{Decide, Otherwise, Rule, View, raw_words, words_match, words_within},
-    subject::{CommandSubject, SimpleCommand},
+    grant::{Covers, Effect, allows, denies, near_miss},
+    policy::{Decide, Matched, Otherwise, Rule, View, raw_words, words_match, words_within},
+    subject::SimpleCommand,
 };
 
 /// The verdict of the rules before anybody is asked.
@@ -40,16 +43,31 @@ pub enum Ruling {
 /// The rule that nobody writes and nobody can take away.
 pub const BUILT_IN: &str = "Placet's own commands";
 
-/// Judges a call by the policy in force and the active grants. Any deny wins; then any ask; silence is the default.
-/// The pause switch and what is refused before any rule are `decide`'s matter.
+/// Judges a call by the policy in force and the active grants. Any deny wins; then any ask that no grant answers;
+/// silence is the default. The pause switch and what is refused before any rule are `decide`'s matter.
 pub fn judge(state: &State, judged: &Judged, session: &Session, now: At) -> Ruling {
     judge_by(&state.policy, state, judged, session, now)
 }
 
 /// [`judge`] by another policy than the one in force.
 pub fn judge_by(policy: &Policy, state: &State, judged: &Judged, session: &Session, now: At) -> Ruling {
-    let _ = state;
-    let view = View { judged, session, now };
+    judge_with(&Bench { policy, state, extra: None, spent: &Spent::new() }, judged, session, now)
+}
+
+/// Uses of grants that this very decision has promised already.
+pub(crate) type Spent = BTreeMap<GrantId, u32>;
+
+/// What a call is judged by.
+pub(crate) struct Bench<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) state: &'a State,
+    /// A grant that is being given and is not in the state yet.
+    pub(crate) extra: Option<&'a Grant>,
+    pub(crate) spent: &'a Spent,
+}
+
+pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, now: At) -> Ruling {
+    let view = View::new(bench.state, judged, session, now);
     let subjects = &judged.facts.subjects;
     if subjects.iter().any(runs_placet) {
         return Ruling::Deny {
@@ -59,41 +77,109 @@ pub fn judge_by(policy: &Policy, state: &State, judged: &Judged, session: &Sessi
                 .to_owned(),
         };
     }
-    let of = |decide: Decide| policy.rules().iter().filter(move |rule| rule.decide() == decide);
-    if let Some(rule) = of(Decide::Deny).find(|rule| subjects.iter().any(|subject| rule.matches(view, subject))) {
-        return Ruling::Deny { by: DeniedBy::Policy { rule: rule.name().to_owned() }, reason: said(rule, "Denied by") };
+    if let Some(denied) = denied_by_rule(bench.policy, &view) {
+        return denied;
     }
-    let asking: Vec<&Rule> =
-        of(Decide::Ask).filter(|rule| subjects.iter().any(|subject| rule.matches(view, subject))).collect();
-    let mut rules = Vec::new();
-    let covered = !subjects.is_empty() && subjects.iter().all(|subject| is_covered(policy, view, subject, &mut rules));
-    if let Some(first) = asking.first() {
-        return Ruling::Ask {
-            rule: Some(first.name().to_owned()),
-            reason: said(first, "Asked because of"),
-            timeout_ms: asking.iter().filter_map(|rule| rule.timeout_ms()).min().unwrap_or(policy.timeout_ms()),
+    if let Some(grant) = subjects.iter().find_map(|subject| bench.denial(&view, subject)) {
+        return Ruling::Deny {
+            by: DeniedBy::Grant { grant },
+            reason: "The person said no to calls like this a while ago, and it still holds. Do something else, or ask \
+                     them."
+                .to_owned(),
         };
     }
-    if covered {
-        let reason = match rules.as_slice() {
-            [rule] => format!("Allowed by the rule “{rule}”."),
-            several => format!("Allowed by the rules “{}”.", several.join("”, “")),
-        };
-        return Ruling::Allow { rules, grants: Vec::new(), reason };
+    let mut cover = Cover::default();
+    let mut asking: Vec<&Rule> = Vec::new();
+    let mut all_covered = !subjects.is_empty();
+    let mut silent = subjects.is_empty();
+    for subject in subjects {
+        let asks: Vec<&Rule> =
+            rules(bench.policy, Decide::Ask).filter(|rule| rule.matches(&view, subject) == Matched::Yes).collect();
+        let by_rules = asks.is_empty() && cover.by_rules(bench.policy, &view, subject);
+        // Where the default is to deny, a grant answers only what a rule asks about.
+        let may_be_granted = !asks.is_empty() || bench.policy.otherwise(session) == Otherwise::Ask;
+        if by_rules || (may_be_granted && cover.by_grant(bench, &view, subject)) {
+            continue;
+        }
+        all_covered = false;
+        silent |= asks.is_empty();
+        asking.extend(asks);
     }
-    match policy.otherwise() {
-        Otherwise::Ask => Ruling::Ask {
-            rule: None,
-            reason: "No rule of the policy covers all of this.".to_owned(),
-            timeout_ms: policy.timeout_ms(),
-        },
-        Otherwise::Deny => Ruling::Deny {
+    if all_covered {
+        return cover.ruling();
+    }
+    if silent && bench.policy.otherwise(session) == Otherwise::Deny {
+        return Ruling::Deny {
             by: DeniedBy::Default,
             reason: "No rule of the policy allows all of this, and what no rule allows is denied. Do something else, \
                      or ask the person to add a rule."
                 .to_owned(),
-        },
+        };
     }
+    asked(bench, &view, &asking)
+}
+
+fn asked(bench: &Bench<'_>, view: &View<'_>, asking: &[&Rule]) -> Ruling {
+    let first = asking.iter().min_by_key(|rule| rule.name());
+    let mut reason = match first {
+        Some(rule) => said(rule, "Asked because of"),
+        None => "No rule of the policy covers all of this.".to_owned(),
+    };
+    if let Some(near) = near_miss(bench.state, view.judged, view.session, view.now) {
+        reason.push(' ');
+        reason.push_str(&near);
+    }
+    let usual = bench.policy.timeout_ms(view.session);
+    Ruling::Ask {
+        rule: first.map(|rule| rule.name().to_owned()),
+        reason,
+        timeout_ms: asking.iter().filter_map(|rule| rule.timeout_ms()).min().unwrap_or(usual),
+    }
+}
+
+/// The first denial by name; a condition that cannot be evaluated, whatever its rule says, is one too.
+fn denied_by_rule(policy: &Policy, view: &View<'_>) -> Option<Ruling> {
+    let by = |rule: &Rule| DeniedBy::Policy { rule: rule.name().to_owned() };
+    for rule in policy.rules() {
+        if rule.decide() != Decide::Deny && !rule.has_condition() {
+            continue;
+        }
+        for subject in &view.judged.facts.subjects {
+            match looked_at(rule, view, subject) {
+                Matched::Yes if rule.decide() == Decide::Deny => {
+                    return Some(Ruling::Deny { by: by(rule), reason: said(rule, "Denied by") });
+                }
+                Matched::Failed(error) => {
+                    return Some(Ruling::Deny {
+                        by: by(rule),
+                        reason: format!(
+                            "Denied, since the condition of the rule “{}” cannot be evaluated: {error}.",
+                            rule.name()
+                        ),
+                    });
+                }
+                Matched::Yes | Matched::No => {}
+            }
+        }
+    }
+    None
+}
+
+fn looked_at(rule: &Rule, view: &View<'_>, subject: &Subject) -> Matched {
+    match (rule.decide(), subject) {
+        (Decide::Allow, Subject::Command(command)) => command
+            .commands
+            .iter()
+            .map(|part| rule.covers_words(view, subject, part.effect, &part.argv, 0))
+            .find(|matched| matches!(matched, Matched::Failed(_)))
+            .unwrap_or(Matched::No),
+        (Decide::Allow, _) => rule.covers(view, subject),
+        (Decide::Deny | Decide::Ask, _) => rule.matches(view, subject),
+    }
+}
+
+fn rules(policy: &Policy, decide: Decide) -> impl Iterator<Item = &Rule> {
+    policy.rules().iter().filter(move |rule| rule.decide() == decide)
 }
 
 fn said(rule: &Rule, start: &str) -> String {
@@ -103,66 +189,122 @@ fn said(rule: &Rule, start: &str) -> String {
     }
 }
 
-/// Whether allow rules cover a subject; those that do are added.
-fn is_covered(policy: &Policy, view: View<'_>, subject: &Subject, rules: &mut Vec<String>) -> bool {
-    match subject {
-        Subject::Command(command) => {
-            command.inspectable
-                && !command.commands.is_empty()
-                && command.commands.iter().all(|part| part_is_covered(policy, view, command, part, rules))
-        }
-        Subject::Path(_) | Subject::Url(_) | Subject::Mcp(_) | Subject::Tool(_) => {
-            first_that(policy, rules, |rule| rule.covers(view, subject))
-        }
+impl Bench<'_> {
+    fn denial(&self, view: &View<'_>, subject: &Subject) -> Option<GrantId> {
+        let holds = |grant: &&Grant| denies(grant, &view.judged.facts, subject, view.session, view.now);
+        self.extra.filter(holds).map(|grant| grant.id).or_else(|| {
+            let near = self.state.index.near(Effect::Deny, view.session, &view.judged.facts, subject);
+            near.iter().filter_map(|id| self.state.grants.get(id)).find(holds).map(|grant| grant.id)
+        })
+    }
+
+    /// The oldest allow grant that covers the subject and has a use left; one that this call uses already comes first.
+    fn yes(&self, view: &View<'_>, subject: &Subject, in_use: &[GrantId]) -> Option<GrantId> {
+        let holds = |grant: &&Grant| {
+            let left = grant.uses_left.is_none_or(|left| {
+                in_use.contains(&grant.id) || left > self.spent.get(&grant.id).copied().unwrap_or_default()
+            });
+            left && allows(grant, self.state, &view.judged.facts, subject, view.session, view.now) == Covers::Yes
+        };
+        let near = self.state.index.near(Effect::Allow, view.session, &view.judged.facts, subject);
+        let known = || near.iter().filter_map(|id| self.state.grants.get(id)).chain(self.extra);
+        known()
+            .filter(|grant| in_use.contains(&grant.id))
+            .find(holds)
+            .or_else(|| known().find(holds))
+            .map(|grant| grant.id)
     }
 }
 
-/// What a part of a command reads, writes or fetches stands beside it as subjects of their own, and these decide.
-/// Only what runs or sends something needs a rule for its words.
-fn part_is_covered(
-    policy: &Policy,
-    view: View<'_>,
-    command: &CommandSubject,
-    part: &SimpleCommand,
-    rules: &mut Vec<String>,
-) -> bool {
-    if part.why_not.is_some() {
-        return false;
-    }
-    let touches = !(part.reads.is_empty() && part.writes.is_empty() && part.hosts.is_empty());
-    match part.effect {
-        Action::None => return true,
-        // A filter in a pipe reads what came before it.
-        Action::Search | Action::List | Action::Read if touches || part.operator == "|" => return true,
-        Action::Write | Action::Delete | Action::Fetch if touches => return true,
-        Action::Search
-        | Action::List
-        | Action::Read
-        | Action::Write
-        | Action::Delete
-        | Action::Fetch
-        | Action::Execute
-        | Action::Send
-        | Action::Other => {}
-    }
-    let Some(inner) = &part.carrier_of else {
-        return first_that(policy, rules, |rule| rule.covers_words(view, command, part, &part.argv, 0));
-    };
-    // Words that only name the carrier say nothing of what it carries.
-    let own = part.argv.len().saturating_sub(inner.len());
-    first_that(policy, rules, |rule| rule.covers_words(view, command, part, &part.argv, own + 1))
-        || (first_that(policy, rules, |rule| rule.covers_words(view, command, part, &part.argv, 0))
-            && first_that(policy, rules, |rule| rule.covers_words(view, command, part, inner, 0)))
+/// What covers a call, gathered subject by subject.
+#[derive(Default)]
+struct Cover {
+    rules: Vec<String>,
+    grants: Vec<GrantId>,
 }
 
-fn first_that(policy: &Policy, rules: &mut Vec<String>, covers: impl Fn(&Rule) -> bool) -> bool {
-    let found = policy.rules().iter().find(|rule| rule.decide() == Decide::Allow && covers(rule));
-    if let Some(rule) = found
-        && !rules.iter().any(|name| name == rule.name())
-    {
-        rules.push(rule.name().to_owned());
+impl Cover {
+    fn ruling(self) -> Ruling {
+        let rules = match self.rules.as_slice() {
+            [] => String::new(),
+            [rule] => format!("the rule “{rule}”"),
+            several => format!("the rules “{}”", several.join("”, “")),
+        };
+        let grants = match self.grants.len() {
+            0 => "",
+            1 => "a grant of the person",
+            _ => "grants of the person",
+        };
+        let and = if rules.is_empty() || grants.is_empty() { "" } else { " and " };
+        Ruling::Allow { reason: format!("Allowed by {rules}{and}{grants}."), rules: self.rules, grants: self.grants }
     }
-    found.is_some()
+
+    fn by_grant(&mut self, bench: &Bench<'_>, view: &View<'_>, subject: &Subject) -> bool {
+        let Some(grant) = bench.yes(view, subject, &self.grants) else { return false };
+        if !self.grants.contains(&grant) {
+            self.grants.push(grant);
+        }
+        true
+    }
+
+    /// Whether allow rules cover a subject; those that do are kept.
+    fn by_rules(&mut self, policy: &Policy, view: &View<'_>, subject: &Subject) -> bool {
+        match subject {
+            Subject::Command(command) => {
+                command.inspectable
+                    && !command.commands.is_empty()
+                    && command.commands.iter().all(|part| self.part(policy, view, subject, part))
+            }
+            // Names that are answered once only are beyond every rule, too.
+            Subject::Path(path) if path.protected && path.action.strength() >= Action::Write.strength() => false,
+            Subject::Path(_) | Subject::Url(_) | Subject::Mcp(_) | Subject::Tool(_) => {
+                self.first_that(policy, |rule| rule.covers(view, subject))
+            }
+        }
+    }
+
+    /// What a part of a command reads, writes or fetches stands beside it as subjects of their own, and these decide.
+    /// Only what runs or sends something needs a rule for its words.
+    fn part(&mut self, policy: &Policy, view: &View<'_>, command: &Subject, part: &SimpleCommand) -> bool {
+        if part.why_not.is_some() {
+            return false;
+        }
+        let touches = !(part.reads.is_empty() && part.writes.is_empty() && part.hosts.is_empty());
+        match part.effect {
+            Action::None => return true,
+            // A filter in a pipe reads what came before it.
+            Action::Search | Action::List | Action::Read if touches || part.operator == "|" => return true,
+            Action::Write | Action::Delete | Action::Fetch if touches => return true,
+            Action::Search
+            | Action::List
+            | Action::Read
+            | Action::Write
+            | Action::Delete
+            | Action::Fetch
+            | Action::Execute
+            | Action::Send
+            | Action::Other => {}
+        }
+        let words = |rule: &Rule, argv: &[String], least| rule.covers_words(view, command, part.effect, argv, least);
+        let Some(inner) = &part.carrier_of else {
+            return self.first_that(policy, |rule| words(rule, &part.argv, 0));
+        };
+        // Words that only name the carrier say nothing of what it carries.
+        let own = part.argv.len().saturating_sub(inner.len());
+        self.first_that(policy, |rule| words(rule, &part.argv, own + 1))
+            || (self.first_that(policy, |rule| words(rule, &part.argv, 0))
+                && self.first_that(policy, |rule| words(rule, inner, 0)))
+    }
+
+    fn first_that(&mut self, policy: &Policy, covers: impl Fn(&Rule) -> Matched) -> bool {
+        let found = rules(policy, Decide::Allow).find(|rule| covers(rule) == Matched::Yes);
+        if let Some(rule) = found
+            && !self.rules.iter().any(|name| name == rule.name())
+        {
+            self.rules.push(rule.name().to_owned());
+        }
+        found.is_some()
+    }
 }
 
 /// Whether a command would start, install or remove Placet.

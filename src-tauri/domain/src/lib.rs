@@ -40,7 +40,7 @@ pub use grant::{Grant, GrantState, Scope};
 pub use id::{ApprovalId, GrantId, SessionId};
 pub use judge::{Ruling, judge, judge_by};
 pub use path_text::PathText;
-pub use policy::{Policy, PolicyError};
+pub use policy::{Bindings, Policy, PolicyError, Rewritten};
 pub use refusal::{Refusal, RefusalCode};
 pub use session::{AgentName, Session};
 pub use state::State;

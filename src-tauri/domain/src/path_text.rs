@@ -64,16 +64,14 @@ enum Form {
 
 impl Serialize for PathText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.as_str() {
-            Some(text) => serializer.serialize_str(text),
-            None => {
-                let bytes = self.0.iter().fold(String::new(), |mut hex, byte| {
-                    let _ = write!(hex, "{byte:02x}");
-                    hex
-                });
-                Form::Bytes { bytes }.serialize(serializer)
-            }
+        if let Some(text) = self.as_str() {
+            return serializer.serialize_str(text);
         }
+        let bytes = self.0.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        Form::Bytes { bytes }.serialize(serializer)
     }
 }
 

@@ -107,12 +107,16 @@ pub fn redact_json(value: &mut Value) -> usize {
         Value::Array(items) => items.iter_mut().map(redact_json).sum(),
         Value::Object(fields) => fields
             .iter_mut()
-            .map(|(name, value)| match value {
-                Value::String(text) if is_secret_name(name) && !text.is_empty() => {
+            .map(|(name, value)| {
+                if let Value::String(text) = value
+                    && is_secret_name(name)
+                    && !text.is_empty()
+                {
                     *text = mask(text);
                     1
+                } else {
+                    redact_json(value)
                 }
-                other => redact_json(other),
             })
             .sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -59,6 +59,10 @@ pub enum RefusalCode {
     NotEditable,
     /// The history could not be written; nothing was allowed.
     NotWritten,
+    /// The history could not be read.
+    NotRead,
+    /// The gate could not be opened.
+    NotOpen,
     /// The message has not the right shape.
     InvalidParams,
     /// No such method.
@@ -86,6 +90,8 @@ impl RefusalCode {
             Self::NotArmed => "not_armed",
             Self::NotEditable => "not_editable",
             Self::NotWritten => "not_written",
+            Self::NotRead => "not_read",
+            Self::NotOpen => "not_open",
             Self::InvalidParams => "invalid_params",
             Self::UnknownMethod => "unknown_method",
             Self::Closing => "closing",

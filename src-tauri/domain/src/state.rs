@@ -8,11 +8,21 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    AgentName, Approval, ApprovalId, ApprovalState, At, By, Card, Digest, Entry, Fact, Grant, GrantId, GrantState,
-    Judged, Policy, Session, SessionId,
+    Action, AgentName, Approval, ApprovalId, ApprovalState, At, By, CallFacts, Card, Digest, Entry, Fact, Grant,
+    GrantId, GrantState, Judged, PathText, Policy, Session, SessionId, Subject,
     card::{Reach, Undo},
     fact::DeniedBy,
+    grant::{Effect, GrantIndex, On},
 };
+
+/// How many calls of a kind are remembered of a session, for the policy's limits.
+pub(crate) const MAX_COUNTED: usize = 10_000;
+/// For how long they are: 24 hours.
+pub(crate) const COUNTED_FOR_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Three denials of one action by the person silence it for this long.
+pub(crate) const SILENCED_MS: i64 = 5 * 60 * 1_000;
+/// How many grants that have ended are remembered, to explain why one did not match.
+const ENDED_KEPT: usize = 100;
 
 /// How many closed approvals are remembered, so that a late or repeated question gets the same answer.
 const SETTLED_KEPT: usize = 10_000;
@@ -42,7 +52,19 @@ pub struct State {
     pub attended: HashSet<ApprovalId>,
     /// What is due next.
     pub due: BTreeSet<(At, Due)>,
+    /// Finds grants without looking at all of them.
+    pub index: GrantIndex,
+    /// Grants that ended, the last hundred.
+    pub ended: VecDeque<Grant>,
+    /// Device and inode of folders as they are right now. Not history: the gate sets those that
+    /// [`State::roots_to_look_at`] names before a `Check`, and that of a scope's folder before an `Approve`.
+    pub roots: HashMap<PathText, (u64, u64)>,
+    /// When sessions made calls that were let through or asked about, for the policy's limits.
+    counted: HashMap<SessionId, Counted>,
 }
+
+/// Calls by tool and action, the latest last.
+type Counted = BTreeMap<(String, &'static str), (Action, VecDeque<At>)>;
 
 /// What the clock will change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +73,17 @@ pub enum Due {
     Approval(ApprovalId),
     /// A grant ends.
     Grant(GrantId),
+}
+
+/// What became of a call that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recalled {
+    /// It was let through.
+    Allowed,
+    /// It was asked about.
+    Asked,
+    /// Its yes was handed over.
+    Consumed,
 }
 
 /// What is remembered of a closed approval.
@@ -101,6 +134,65 @@ impl State {
         self.approvals.values().filter(|a| a.state == ApprovalState::Pending).count()
     }
 
+    /// The folders whose device and inode must be known to judge this call: the roots of grants it leads to.
+    pub fn roots_to_look_at(&self, call: &CallFacts, session: SessionId) -> Vec<PathText> {
+        let Some(session) = self.sessions.get(&session) else { return Vec::new() };
+        let near = |subject| self.index.near(Effect::Allow, session, call, subject);
+        let mut folders: Vec<PathText> = call
+            .subjects
+            .iter()
+            .flat_map(near)
+            .filter_map(|id| self.grants.get(&id))
+            .filter(|grant| grant.root.is_some())
+            .filter_map(|grant| grant.scope.on.folder().cloned())
+            .collect();
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+
+    /// Whether what a grant was given for is known to be gone, seen from this subject.
+    pub(crate) fn is_dead(&self, grant: &Grant, subject: &Subject) -> bool {
+        match (&grant.scope.on, subject) {
+            (On::Folder(folder), _) => {
+                grant.root.is_some_and(|root| self.roots.get(folder).is_some_and(|now| *now != root))
+            }
+            (On::McpTool(_), Subject::Mcp(mcp)) => mcp.definition.is_some() && mcp.definition != grant.definition,
+            _ => false,
+        }
+    }
+
+    /// How many calls that `counts` (by tool and action) a session has made after this moment.
+    pub(crate) fn calls_since(&self, session: SessionId, since: At, counts: impl Fn(&str, Action) -> bool) -> usize {
+        let Some(kinds) = self.counted.get(&session) else { return 0 };
+        kinds
+            .iter()
+            .filter(|((tool, _), (action, _))| counts(tool, *action))
+            .map(|(_, (_, times))| times.len() - times.partition_point(|at| *at <= since))
+            .sum()
+    }
+
+    /// Counts a call towards the policy's limits and marks its session as tainted where it brings content in from
+    /// outside. `apply` does this; a store that loads projections instead of replaying does it for the facts
+    /// `call_allowed`, `approval_asked` (`asked`) and `approval_consumed` of the last 24 hours.
+    pub fn recall(&mut self, session: SessionId, call: &CallFacts, at_ms: At, what: Recalled) {
+        if matches!(what, Recalled::Allowed | Recalled::Asked) {
+            let kinds = self.counted.entry(session).or_default();
+            let (_, times) =
+                kinds.entry((call.tool.clone(), call.action.word())).or_insert_with(|| (call.action, VecDeque::new()));
+            times.push_back(at_ms);
+            while times.len() > MAX_COUNTED || times.front().is_some_and(|at| at_ms.ms_since(*at) > COUNTED_FOR_MS) {
+                times.pop_front();
+            }
+        }
+        if matches!(what, Recalled::Allowed | Recalled::Consumed)
+            && call.brings_content_in()
+            && let Some(session) = self.sessions.get_mut(&session)
+        {
+            session.tainted = true;
+        }
+    }
+
     /// Adds one fact. `judged` is the call of an `ApprovalAsked` or `ApprovalRefreshed`, whose input and card are kept
     /// apart from the history; without it (replay) they are empty.
     pub fn apply(&mut self, entry: &Entry, judged: Option<&Judged>) {
@@ -129,10 +221,12 @@ impl State {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.stopped_at_ms = Some(at_ms);
                 }
-                self.denials.retain(|(s, _), _| s != session);
+                // What an agent's side can do at will must not lift a limit or a silence, so only what is over goes.
+                self.denials.retain(|_, times| times.last().is_some_and(|last| at_ms.ms_since(*last) < SILENCED_MS));
             }
-            Fact::CallAllowed { session, grants, .. } => {
+            Fact::CallAllowed { session, grants, call, .. } => {
                 self.count_call(*session);
+                self.recall(*session, call, at_ms, Recalled::Allowed);
                 for grant in grants {
                     self.use_grant(*grant, at_ms);
                 }
@@ -155,6 +249,7 @@ impl State {
                 ..
             } => {
                 self.count_call(*session);
+                self.recall(*session, call, at_ms, Recalled::Asked);
                 let judged = judged.cloned().unwrap_or_else(|| Judged {
                     facts: call.clone(),
                     input: Arc::new(Value::Null),
@@ -214,6 +309,10 @@ impl State {
             }
             Fact::ApprovalConsumed { approval } => {
                 let by = self.approved_by(*approval);
+                let fetched = self.approvals.get(approval).map(|a| (a.session, a.judged.facts.clone()));
+                if let Some((session, call)) = fetched {
+                    self.recall(session, &call, at_ms, Recalled::Consumed);
+                }
                 self.settle(*approval, ApprovalState::Consumed { at_ms, by });
             }
             Fact::ApprovalLapsed { approval } => {
@@ -225,14 +324,10 @@ impl State {
                 self.settle(*approval, ApprovalState::Void { at_ms, by, changed: changed.clone() });
             }
             Fact::GrantIssued { grant } => self.put_grant(grant.clone()),
-            Fact::GrantEnded { grant, .. } | Fact::GrantRevoked { grant, .. } => {
-                if let Some(grant) = self.grants.remove(grant) {
-                    self.due.remove(&(grant.expires_at_ms, Due::Grant(grant.id)));
-                }
-            }
+            Fact::GrantEnded { grant, how } => self.end_grant(*grant, *how),
+            Fact::GrantRevoked { grant, .. } => self.end_grant(*grant, GrantState::Revoked),
             Fact::GrantShortened { grant, expires_at_ms } => {
-                if let Some(mut grant) = self.grants.remove(grant) {
-                    self.due.remove(&(grant.expires_at_ms, Due::Grant(grant.id)));
+                if let Some(mut grant) = self.take_grant(*grant) {
                     grant.expires_at_ms = *expires_at_ms;
                     self.put_grant(grant);
                 }
@@ -266,7 +361,24 @@ impl State {
     fn put_grant(&mut self, grant: Grant) {
         if grant.state == GrantState::Active {
             self.due.insert((grant.expires_at_ms, Due::Grant(grant.id)));
+            self.index.put(&grant);
             self.grants.insert(grant.id, grant);
+        }
+    }
+
+    fn take_grant(&mut self, id: GrantId) -> Option<Grant> {
+        let grant = self.grants.remove(&id)?;
+        self.due.remove(&(grant.expires_at_ms, Due::Grant(id)));
+        self.index.remove(&grant);
+        Some(grant)
+    }
+
+    fn end_grant(&mut self, id: GrantId, how: GrantState) {
+        let Some(mut grant) = self.take_grant(id) else { return };
+        grant.state = how;
+        self.ended.push_back(grant);
+        if self.ended.len() > ENDED_KEPT {
+            self.ended.pop_front();
         }
     }
 

@@ -5,6 +5,7 @@ use crate::{
     Ruling, Scope, Selection, State,
     decide::{Changed, Decided, Outcome, grants},
     fact::DeniedBy,
+    grant::Effect,
     judge,
 };
 
@@ -15,7 +16,7 @@ pub(super) struct Yes<'a> {
     pub(super) by: &'a By,
     pub(super) note: Option<&'a str>,
     pub(super) grant: Option<&'a (GrantId, Scope)>,
-    pub(super) edited: Option<&'a Judged>,
+    pub(super) edited: Option<(&'a Judged, Digest)>,
 }
 
 pub(super) fn approve(state: &State, yes: &Yes, now: At) -> Result<Decided, Refusal> {
@@ -23,7 +24,7 @@ pub(super) fn approve(state: &State, yes: &Yes, now: At) -> Result<Decided, Refu
         Pending::Yes(approval) => approval,
         Pending::TooLate(decided) => return Ok(decided),
     };
-    let judged = yes.edited.unwrap_or(&approval.judged);
+    let judged = yes.edited.map_or(&approval.judged, |(judged, _)| judged);
     if yes.edited.is_some() && !approval.can_edit {
         return Err(RefusalCode::NotEditable.because("This agent takes no changed input: deny and tell it instead."));
     }
@@ -52,14 +53,24 @@ pub(super) fn approve(state: &State, yes: &Yes, now: At) -> Result<Decided, Refu
         };
         return Err(RefusalCode::DeniedByPolicy { rule }.because(reason));
     }
-    let issued = yes.grant.map(|(id, scope)| grants::issue(state, approval, *id, scope, yes.by, now)).transpose()?;
-    let mut facts = vec![Fact::ApprovalApproved {
+    let issued =
+        yes.grant.map(|grant| grants::issue(state, approval, judged, grant, Effect::Allow, yes.by, now)).transpose()?;
+    let mut facts = Vec::new();
+    if let Some((edited, card_sha256)) = yes.edited {
+        facts.push(Fact::ApprovalRefreshed {
+            approval: approval.id,
+            call: edited.facts.clone(),
+            card_sha256,
+            changed: vec!["The person edited the input.".to_owned()],
+        });
+    }
+    facts.push(Fact::ApprovalApproved {
         approval: approval.id,
         by: yes.by.clone(),
         digest: yes.digest,
         note: yes.note.map(str::to_owned),
         grant: issued.as_ref().map(|g| g.id),
-    }];
+    });
     let grant = issued.as_ref().map(|g| g.id);
     if let Some(issued) = issued {
         let also = grants::answer_waiting(state, &issued, Some(approval.id), now);
@@ -81,8 +92,9 @@ pub(super) fn deny(
         Pending::Yes(approval) => approval,
         Pending::TooLate(decided) => return Ok(decided),
     };
-    let issued =
-        grant.map(|(grant, scope)| grants::issue_denial(state, approval, *grant, scope, by, now)).transpose()?;
+    let issued = grant
+        .map(|grant| grants::issue(state, approval, &approval.judged, grant, Effect::Deny, by, now))
+        .transpose()?;
     let mut facts = vec![Fact::ApprovalDenied { approval: id, by: by.clone(), note: note.map(str::to_owned) }];
     let grant = issued.as_ref().map(|g| g.id);
     if let Some(issued) = issued {
@@ -164,8 +176,21 @@ pub(super) fn refresh(
     }
 }
 
-pub(super) fn consume(state: &State, id: ApprovalId) -> Result<Decided, Refusal> {
-    match state.approvals.get(&id).map(|a| &a.state) {
+/// The deadline and the pause are looked at here too: a yes that lies too long is none.
+pub(super) fn consume(state: &State, id: ApprovalId, now: At) -> Result<Decided, Refusal> {
+    let approval = state.approvals.get(&id);
+    match approval.map(|a| &a.state) {
+        Some(ApprovalState::Approved { .. }) if state.paused => {
+            Err(RefusalCode::Paused.because("Placet is paused: nothing is let through."))
+        }
+        Some(ApprovalState::Approved { by, .. })
+            if approval.and_then(Approval::due_at).is_some_and(|due| now >= due) =>
+        {
+            Ok(Decided {
+                facts: vec![Fact::ApprovalLapsed { approval: id }],
+                outcome: Outcome::Refused(already(&ApprovalState::Lapsed { at_ms: now, by: by.clone() })),
+            })
+        }
         Some(ApprovalState::Approved { .. }) => Ok(Decided::done(vec![Fact::ApprovalConsumed { approval: id }])),
         Some(_) => Err(RefusalCode::NoSuchApproval.because("This approval is not approved.")),
         None => Err(gone(state, id)),

@@ -3,39 +3,30 @@
 use crate::{
     Answer, Approval, ApprovalState, At, Check, Fact, Refusal, RefusalCode, Ruling, State,
     command::Decision,
-    decide::{Decided, Outcome},
+    decide::{Decided, Outcome, grants},
     fact::DeniedBy,
     judge,
-    state::Settled,
+    state::{SILENCED_MS, Settled},
 };
-
-/// How many may wait in one session.
-pub(super) const WAITING_PER_SESSION: usize = 20;
-/// How many may wait in all.
-pub(super) const WAITING_IN_ALL: usize = 10_000;
-/// Three denials of one action by the person silence it for this long.
-pub(super) const SILENCED_MS: i64 = 5 * 60 * 1_000;
 
 pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Refusal> {
     let session = state.sessions.get(&check.session).ok_or_else(|| {
         RefusalCode::NoSuchSession.because("This session is not known here: start it again before asking.")
     })?;
-    if let Some(decided) = attach(state, check, now) {
-        return Ok(decided);
-    }
     let facts = &check.judged.facts;
-    if state.paused {
-        return Ok(deny(
-            state,
-            check,
-            DeniedBy::Pause,
-            "Placet is paused: every call is denied until the person lifts the pause. Wait, or ask them.".to_owned(),
-        ));
+    let attached = attach(state, check, now);
+    // A yes that is not fetched yet is not handed over while everything is denied; who waits goes on waiting.
+    if state.paused && attached.as_ref().is_none_or(|decided| matches!(decided.outcome, Outcome::Ready(_))) {
+        return Ok(paused(state, check));
+    }
+    if let Some(decided) = attached {
+        return Ok(decided);
     }
     if let Some(refused) = &facts.refused {
         return Ok(deny(state, check, DeniedBy::Refused { code: refused.code }, refused.reason.clone()));
     }
-    match judge(state, &check.judged, session, now) {
+    let mut ends = grants::dead(state, &check.judged, check.session);
+    let mut decided = match judge(state, &check.judged, session, now) {
         Ruling::Allow { rules, grants, reason } => {
             let answer = Answer {
                 decision: Decision::Allow,
@@ -46,6 +37,7 @@ pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Re
                 input: None,
                 digest: facts.digest,
             };
+            let used_up = grants::used_up(state, &grants);
             let allowed = Fact::CallAllowed {
                 session: check.session,
                 call: facts.clone(),
@@ -53,11 +45,19 @@ pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Re
                 grants,
                 policy: state.policy.digest(),
             };
-            Ok(Decided { facts: vec![allowed], outcome: Outcome::Answered(answer) })
+            let facts = std::iter::once(allowed).chain(used_up).collect();
+            Decided { facts, outcome: Outcome::Answered(answer) }
         }
-        Ruling::Deny { by, reason } => Ok(deny(state, check, by, reason)),
-        Ruling::Ask { rule, reason, timeout_ms } => Ok(ask(state, check, rule, reason, timeout_ms, now)),
-    }
+        Ruling::Deny { by, reason } => deny(state, check, by, reason),
+        Ruling::Ask { rule, reason, timeout_ms } => ask(state, check, rule, reason, timeout_ms, now),
+    };
+    ends.append(&mut decided.facts);
+    Ok(Decided { facts: ends, ..decided })
+}
+
+fn paused(state: &State, check: &Check) -> Decided {
+    let reason = "Placet is paused: every call is denied until the person lifts the pause. Wait, or ask them.";
+    deny(state, check, DeniedBy::Pause, reason.to_owned())
 }
 
 /// Finds the approval that this asker was waiting for before: by its id, else by session and call id, else the oldest
@@ -214,13 +214,12 @@ fn ask(state: &State, check: &Check, rule: Option<String>, reason: String, timeo
     }
     let waiting = state.approvals.values().filter(|a| a.state == ApprovalState::Pending);
     let (mine, all) = waiting.fold((0, 0), |(mine, all), a| (mine + usize::from(a.session == check.session), all + 1));
-    if mine >= WAITING_PER_SESSION || all >= WAITING_IN_ALL {
-        let reason = if mine >= WAITING_PER_SESSION {
-            format!(
-                "{WAITING_PER_SESSION} calls of this session wait for the person already. Wait for an answer first."
-            )
+    let bounds = state.policy.bounds();
+    if mine >= bounds.per_session || all >= bounds.in_all {
+        let reason = if mine >= bounds.per_session {
+            format!("{mine} calls of this session wait for the person already. Wait for an answer first.")
         } else {
-            format!("{WAITING_IN_ALL} calls wait for the person already. Wait for an answer first.")
+            format!("{all} calls wait for the person already. Wait for an answer first.")
         };
         return deny(state, check, DeniedBy::TooManyWaiting, reason);
     }

@@ -8,6 +8,7 @@ mod session;
 
 pub use answer::already;
 pub use check::spoken;
+pub(crate) use grants::would_answer;
 
 use crate::{Answer, ApprovalId, At, Command, Fact, GrantId, Refusal, SessionId, State};
 
@@ -90,7 +91,7 @@ pub fn decide(state: &State, command: &Command, now: At) -> Result<Decided, Refu
                 by,
                 note: note.as_deref(),
                 grant: grant.as_ref(),
-                edited: edited.as_deref(),
+                edited: edited.as_ref().map(|(judged, card)| (&**judged, *card)),
             },
             now,
         ),
@@ -100,10 +101,11 @@ pub fn decide(state: &State, command: &Command, now: At) -> Result<Decided, Refu
         Command::Cancel { selection, reason, by, note } => {
             Ok(answer::cancel(state, selection, *reason, by.as_ref(), note.as_deref(), now))
         }
-        Command::Consume { approval } => answer::consume(state, *approval),
+        Command::Consume { approval } => answer::consume(state, *approval, now),
         Command::Void { approval, changed } => answer::void(state, *approval, changed),
         Command::Tick => Ok(Decided::done(clock::due(state, now))),
-        Command::Revoke { grants, by, note } => Ok(grants::revoke(state, grants, by, note.as_deref())),
+        Command::Revoke { grants, by, note } => Ok(grants::revoke(state, grants, by, note.as_deref(), now)),
+        Command::Bury { grants } => Ok(grants::bury(state, grants)),
         Command::Shorten { grant, expires_at_ms } => grants::shorten(state, *grant, *expires_at_ms, now),
         Command::Report { session, call, outcome, duration_ms, output_sha256 } => {
             session::report(state, *session, call, outcome, *duration_ms, *output_sha256)

@@ -66,8 +66,9 @@ pub(super) fn report(
     }
     let mut facts = Vec::new();
     let same_call = |call_id: &Option<String>| call_id.is_some() && *call_id == call.call_id;
-    let open = state.approvals.values().find(|a| a.session == id && same_call(&a.judged.facts.call_id));
-    let settled = state.settled.iter().find(|(_, s)| s.session == id && same_call(&s.call_id));
+    let open = state.approvals.values().rev().find(|a| a.session == id && same_call(&a.judged.facts.call_id));
+    let settled =
+        state.settled.iter().filter(|(_, s)| s.session == id && same_call(&s.call_id)).max_by_key(|(id, _)| **id);
     let approval = open.map(|a| a.id).or(settled.map(|(id, _)| *id));
     if let Some(open) = open.filter(|a| a.state == ApprovalState::Pending) {
         facts.push(Fact::ApprovalCancelled {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Decide;
+use super::{Decide, hours::Day};
 use crate::{Action, subject::NetworkClass};
 
 #[derive(Deserialize)]
@@ -13,10 +13,14 @@ use crate::{Action, subject::NetworkClass};
 pub(super) struct File {
     pub(super) default: Option<Otherwise>,
     pub(super) timeout: Option<Spanned<String>>,
+    pub(super) waiting_per_session: Option<Spanned<u32>>,
+    pub(super) waiting_in_all: Option<Spanned<u32>>,
     #[serde(default)]
     pub(super) context: Vec<Context>,
     #[serde(default)]
     pub(super) rule: Vec<Rule>,
+    #[serde(default)]
+    pub(super) rewrite: Vec<Rewrite>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -53,6 +57,32 @@ pub(super) struct Rule {
     pub(super) command: Option<Words>,
     pub(super) mcp_server: Option<Words>,
     pub(super) input: Option<Spanned<toml::Table>>,
+    pub(super) protected: Option<Spanned<bool>>,
+    pub(super) tainted: Option<bool>,
+    pub(super) days: Option<Spanned<Vec<Day>>>,
+    pub(super) between: Option<Spanned<String>>,
+    pub(super) zone: Option<Spanned<String>>,
+    pub(super) limit: Option<Spanned<Limit>>,
+    pub(super) when: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Limit {
+    pub(super) calls: Spanned<u32>,
+    pub(super) per: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rewrite {
+    pub(super) name: Spanned<String>,
+    pub(super) agent: Option<Words>,
+    pub(super) tool: Option<Words>,
+    pub(super) input: Option<Spanned<toml::Table>>,
+    pub(super) clamp: Option<Spanned<toml::Table>>,
+    pub(super) set: Option<Spanned<toml::Table>>,
+    pub(super) drop: Option<Vec<String>>,
 }
 
 /// A list of texts, each with its place.

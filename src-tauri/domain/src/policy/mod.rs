@@ -5,19 +5,25 @@
 mod error;
 mod file;
 mod glob;
+mod hours;
 mod parse;
+mod rewrite;
 mod rule;
 mod target;
+mod tighten;
+mod when;
 
 use std::collections::BTreeMap;
 
 pub use error::PolicyError;
+pub use rewrite::Rewritten;
 pub use rule::{Decide, Rule};
 
-pub(crate) use rule::{Reading, View};
-pub(crate) use target::{raw_words, words_match, words_within};
+pub(crate) use glob::fold;
+pub(crate) use rule::{Matched, Reading, View};
+pub(crate) use target::{command_matches, raw_words, words_match, words_within};
 
-use crate::{AgentName, Digest, PathText, time::DEFAULT_TIMEOUT_MS};
+use crate::{AgentName, Digest, PathText, Session, time::DEFAULT_TIMEOUT_MS};
 use glob::NameGlobs;
 
 /// A policy that was checked and compiled.
@@ -30,6 +36,26 @@ pub struct Policy {
     /// Strictest first, then by name: of several that match, the first decides, so their order in the file is
     /// irrelevant.
     rules: Vec<Rule>,
+    /// In the order of the file: each is given what the one before it left.
+    rewrites: Vec<rewrite::Rewrite>,
+    bounds: Bounds,
+    /// What a workspace's own file says of its sessions: the stricter default, the shorter time.
+    local: Vec<(PathText, Otherwise, i64)>,
+}
+
+/// How many questions may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// In one session: 20, if the policy does not say.
+    pub per_session: usize,
+    /// In all: 10,000, if the policy does not say.
+    pub in_all: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { per_session: 20, in_all: 10_000 }
+    }
 }
 
 /// What is said of a call that no rule matches.
@@ -65,6 +91,9 @@ impl Default for Policy {
             timeout_ms: DEFAULT_TIMEOUT_MS,
             contexts: Vec::new(),
             rules: Vec::new(),
+            rewrites: Vec::new(),
+            bounds: Bounds::default(),
+            local: Vec::new(),
         }
     }
 }
@@ -97,14 +126,24 @@ impl Policy {
         self.digest.unwrap_or(Digest::new([0; 32]))
     }
 
-    /// What it says of a call that no rule matches.
-    pub fn otherwise(&self) -> Otherwise {
-        self.otherwise
+    /// What it says of a session's call that no rule matches.
+    pub fn otherwise(&self, session: &Session) -> Otherwise {
+        let stricter = self.local_to(session).any(|(_, otherwise, _)| *otherwise == Otherwise::Deny);
+        if stricter { Otherwise::Deny } else { self.otherwise }
     }
 
-    /// How long a person has where no rule says otherwise.
-    pub fn timeout_ms(&self) -> i64 {
-        self.timeout_ms
+    /// How long a person has to answer a session where no rule says otherwise.
+    pub fn timeout_ms(&self, session: &Session) -> i64 {
+        self.local_to(session).map(|(_, _, timeout_ms)| *timeout_ms).fold(self.timeout_ms, i64::min)
+    }
+
+    /// How many questions may wait.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn local_to(&self, session: &Session) -> impl Iterator<Item = &(PathText, Otherwise, i64)> {
+        self.local.iter().filter(|(root, _, _)| session.workspace.is_within(root))
     }
 
     /// Its rules, strictest first, then by name.

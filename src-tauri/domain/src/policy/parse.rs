@@ -1,18 +1,25 @@
 //! From text to a compiled policy, or the first mistake.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeSet, ops::Range};
 
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
 use toml::Spanned;
 
 use super::{
-    Bindings, Context, Decide, Otherwise, Policy, PolicyError, Rule,
+    Bindings, Bounds, Context, Decide, Otherwise, Policy, PolicyError, Rule,
     error::nearest,
     file::{self, Words},
     glob::{NameGlobs, PathGlob},
+    hours::{Hours, between, zone},
+    rewrite::Rewrite,
+    rule::Limit,
     target::{HostPattern, Target, UrlPrefix, UrlTarget},
+    when::When,
 };
 use crate::{
     Digest,
+    state::{COUNTED_FOR_MS, MAX_COUNTED},
     time::{DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS},
 };
 
@@ -27,26 +34,22 @@ pub(super) fn parse(text: &str, digest: Digest, bindings: &Bindings) -> Result<P
         return Err(text_is.wrong(None, "The policy is larger than a mebibyte.", "Write fewer rules."));
     }
     let file: file::File = toml::from_str(text).map_err(|e| text_is.toml(&e))?;
-    if file.default.is_none() && file.timeout.is_none() && file.context.is_empty() && file.rule.is_empty() {
+    let says_nothing = file.default.is_none()
+        && file.timeout.is_none()
+        && file.waiting_per_session.is_none()
+        && file.waiting_in_all.is_none()
+        && file.context.is_empty()
+        && file.rule.is_empty()
+        && file.rewrite.is_empty();
+    if says_nothing {
         return Err(text_is.wrong(
             None,
             "The policy is empty. A file cut short would otherwise do away with every rule.",
             "Write at least: default = \"ask\"",
         ));
     }
-    let mut names = BTreeMap::new();
-    let mut rules = Vec::with_capacity(file.rule.len());
-    for rule in &file.rule {
-        let rule = text_is.rule(rule)?;
-        names.insert(rule.0.name.clone(), ()).map_or(Ok(()), |()| {
-            Err(text_is.wrong(
-                Some(rule.1),
-                format!("There are two rules named “{}”.", rule.0.name),
-                "Names tell rules apart in reasons and in the history: give each its own.",
-            ))
-        })?;
-        rules.push(rule.0);
-    }
+    text_is.names_differ(file.rule.iter().map(|r| &r.name).chain(file.rewrite.iter().map(|r| &r.name)))?;
+    let mut rules = file.rule.iter().map(|rule| text_is.rule(rule)).collect::<Result<Vec<_>, _>>()?;
     rules.sort_by(|a, b| (a.decide, &a.name).cmp(&(b.decide, &b.name)));
     Ok(Policy {
         digest: Some(digest),
@@ -61,6 +64,12 @@ pub(super) fn parse(text: &str, digest: Digest, bindings: &Bindings) -> Result<P
             .map(|context| Ok(Context { agents: text_is.names(Some(&context.agent))?, set: context.set.clone() }))
             .collect::<Result<_, _>>()?,
         rules,
+        rewrites: file.rewrite.iter().map(|rewrite| text_is.rewrite(rewrite)).collect::<Result<_, _>>()?,
+        bounds: Bounds {
+            per_session: text_is.bound(file.waiting_per_session.as_ref(), Bounds::default().per_session)?,
+            in_all: text_is.bound(file.waiting_in_all.as_ref(), Bounds::default().in_all)?,
+        },
+        local: Vec::new(),
     })
 }
 
@@ -100,12 +109,7 @@ impl Source<'_> {
         self.wrong(error.span(), message.replace('\n', ", ") + ".", &hint)
     }
 
-    fn rule(&self, rule: &file::Rule) -> Result<(Rule, Range<usize>), PolicyError> {
-        let name = rule.name.get_ref();
-        self.short_text(&rule.name, "name")?;
-        if name.trim().is_empty() {
-            return Err(self.wrong(Some(rule.name.span()), "A rule needs a name.", "Say what it is for."));
-        }
+    fn rule(&self, rule: &file::Rule) -> Result<Rule, PolicyError> {
         if let Some(reason) = &rule.reason {
             self.short_text(reason, "reason")?;
         }
@@ -119,8 +123,15 @@ impl Source<'_> {
         if let Some(actions) = rule.action.as_ref().filter(|a| a.get_ref().is_empty()) {
             return Err(self.empty_list(actions.span()));
         }
-        let compiled = Rule {
-            name: name.clone(),
+        if let Some(protected) = rule.protected.as_ref().filter(|p| *p.get_ref() && rule.decide == Decide::Allow) {
+            return Err(self.wrong(
+                Some(protected.span()),
+                "Protected names are answered once at a time; no rule can allow a change of them.",
+                "Let the rule ask or deny.",
+            ));
+        }
+        Ok(Rule {
+            name: rule.name.get_ref().clone(),
             decide: rule.decide,
             reason: rule.reason.as_ref().map(|r| r.get_ref().clone()),
             timeout_ms: self.timeout(rule.timeout.as_ref())?,
@@ -130,8 +141,143 @@ impl Source<'_> {
             actions: rule.action.as_ref().map(|a| a.get_ref().clone()),
             input: rule.input.as_ref().map(|input| self.input(input)).transpose()?,
             target: self.target(rule)?,
+            protected: rule.protected.as_ref().map(|p| *p.get_ref()),
+            tainted: rule.tainted,
+            hours: self.hours(rule)?,
+            limit: rule.limit.as_ref().map(|limit| self.limit(rule, limit)).transpose()?,
+            when: rule.when.as_ref().map(|when| self.when(when)).transpose()?,
+            only_in: None,
+        })
+    }
+
+    fn names_differ<'n>(&self, names: impl Iterator<Item = &'n Spanned<String>>) -> Result<(), PolicyError> {
+        let mut known = BTreeSet::new();
+        for name in names {
+            self.short_text(name, "name")?;
+            if name.get_ref().trim().is_empty() {
+                return Err(self.wrong(Some(name.span()), "A rule needs a name.", "Say what it is for."));
+            }
+            if !known.insert(name.get_ref()) {
+                return Err(self.wrong(
+                    Some(name.span()),
+                    format!("There are two rules named “{}”.", name.get_ref()),
+                    "Names tell rules apart in reasons and in the history: give each its own.",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn hours(&self, rule: &file::Rule) -> Result<Hours, PolicyError> {
+        let between = match &rule.between {
+            None => None,
+            Some(text) => Some(between(text.get_ref()).ok_or_else(|| {
+                self.wrong(
+                    Some(text.span()),
+                    "These are no hours of a day.",
+                    "Write for example \"02:00-04:00\", or \"22:00-06:00\" across midnight.",
+                )
+            })?),
         };
-        Ok((compiled, rule.name.span()))
+        let (name, span) = match &rule.zone {
+            Some(name) => (Some(name.get_ref().as_str()), Some(name.span())),
+            None => (self.bindings.zone.as_deref(), rule.between.as_ref().map(Spanned::span)),
+        };
+        let zone = match name {
+            Some(name) => zone(name).ok_or_else(|| {
+                self.wrong(
+                    span,
+                    format!("There is no time zone “{name}”."),
+                    "Write for example \"Europe/Berlin\" or \"UTC\".",
+                )
+            })?,
+            None => TimeZone::UTC,
+        };
+        if let Some(days) = rule.days.as_ref().filter(|days| days.get_ref().is_empty()) {
+            return Err(self.empty_list(days.span()));
+        }
+        Ok(Hours { days: rule.days.as_ref().map(|days| days.get_ref().clone()), between, zone })
+    }
+
+    /// A limit counts what a session called before, of which only tool and action are remembered.
+    fn limit(&self, rule: &file::Rule, limit: &Spanned<file::Limit>) -> Result<Limit, PolicyError> {
+        let file::Limit { calls, per } = limit.get_ref();
+        if rule.decide == Decide::Allow {
+            return Err(self.wrong(
+                Some(limit.span()),
+                "A rule applies past its limit, so one that allows would allow only then.",
+                "Let the rule deny or ask.",
+            ));
+        }
+        let most = u32::try_from(MAX_COUNTED).unwrap_or(u32::MAX);
+        if !(1..=most).contains(calls.get_ref()) {
+            return Err(self.wrong(
+                Some(calls.span()),
+                format!("A limit is from 1 to {most} calls."),
+                "To forbid all, leave it away.",
+            ));
+        }
+        match duration_ms(per.get_ref()) {
+            Some(per_ms) if (1_000..=COUNTED_FOR_MS).contains(&per_ms) => {
+                Ok(Limit { calls: usize::try_from(*calls.get_ref()).unwrap_or(usize::MAX), per_ms })
+            }
+            _ => Err(self.wrong(Some(per.span()), "A limit is per 1s to 24h.", "Write for example \"1h\".")),
+        }
+    }
+
+    fn when(&self, text: &Spanned<String>) -> Result<When, PolicyError> {
+        When::new(text.get_ref()).map_err(|e| self.wrong(Some(text.span()), e.message, &e.hint))
+    }
+
+    fn rewrite(&self, rewrite: &file::Rewrite) -> Result<Rewrite, PolicyError> {
+        let table = |table: &Option<Spanned<toml::Table>>| -> Result<Map<String, Value>, PolicyError> {
+            match table {
+                None => Ok(Map::new()),
+                Some(table) => match self.input(table)? {
+                    Value::Object(map) => Ok(map),
+                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                        Ok(Map::new())
+                    }
+                },
+            }
+        };
+        let compiled = Rewrite {
+            name: rewrite.name.get_ref().clone(),
+            tools: self.names(rewrite.tool.as_ref())?,
+            agents: self.names(rewrite.agent.as_ref())?,
+            input: rewrite.input.as_ref().map(|input| self.input(input)).transpose()?,
+            clamp: table(&rewrite.clamp)?,
+            set: table(&rewrite.set)?,
+            drop: rewrite.drop.clone().unwrap_or_default(),
+            only_in: None,
+        };
+        if let Some(clamp) = rewrite.clamp.as_ref().filter(|_| !only_numbers(&compiled.clamp)) {
+            return Err(self.wrong(
+                Some(clamp.span()),
+                "Only numbers can be clamped.",
+                "Write for example: clamp = { max = 10 }",
+            ));
+        }
+        if compiled.clamp.is_empty() && compiled.set.is_empty() && compiled.drop.is_empty() {
+            return Err(self.wrong(
+                Some(rewrite.name.span()),
+                "This rewrite changes nothing.",
+                "Give it clamp, set or drop.",
+            ));
+        }
+        Ok(compiled)
+    }
+
+    fn bound(&self, number: Option<&Spanned<u32>>, most: usize) -> Result<usize, PolicyError> {
+        let Some(number) = number else { return Ok(most) };
+        match usize::try_from(*number.get_ref()) {
+            Ok(n) if (1..=10_000).contains(&n) => Ok(n),
+            _ => Err(self.wrong(
+                Some(number.span()),
+                "At least one may wait, and at most 10,000.",
+                "Write for example 20.",
+            )),
+        }
     }
 
     fn short_text(&self, text: &Spanned<String>, what: &str) -> Result<(), PolicyError> {
@@ -328,6 +474,14 @@ impl UrlPrefix {
             path: path.trim_end_matches('/').to_owned(),
         })
     }
+}
+
+fn only_numbers(bounds: &Map<String, Value>) -> bool {
+    bounds.values().all(|bound| match bound {
+        Value::Number(_) => true,
+        Value::Object(inner) => only_numbers(inner),
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => false,
+    })
 }
 
 /// A number and its unit: `90s`, `30m`, `2h`, `7d`.

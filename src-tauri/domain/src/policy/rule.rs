@@ -1,15 +1,16 @@
 //! One rule, compiled, and whether it matches.
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use super::{
     glob::{NameGlobs, PathGlob},
+    hours::Hours,
     target::Target,
+    when::{When, value_of},
 };
-use crate::{
-    Action, At, Judged, Session, Subject,
-    subject::{CommandSubject, SimpleCommand},
-};
+use crate::{Action, At, Judged, PathText, Session, State, Subject};
 
 /// A rule that was checked and compiled.
 #[derive(Debug)]
@@ -24,6 +25,30 @@ pub struct Rule {
     pub(super) actions: Option<Vec<Action>>,
     pub(super) input: Option<Value>,
     pub(super) target: Target,
+    pub(super) protected: Option<bool>,
+    pub(super) tainted: Option<bool>,
+    /// Its time zone holds for `when` too.
+    pub(super) hours: Hours,
+    pub(super) limit: Option<Limit>,
+    pub(super) when: Option<When>,
+    /// Where it came with a workspace: only there.
+    pub(super) only_in: Option<PathText>,
+}
+
+/// How many calls a session may make before the rule applies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    pub(super) calls: usize,
+    pub(super) per_ms: i64,
+}
+
+/// Whether a rule matches a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Matched {
+    No,
+    Yes,
+    /// Its condition could not be evaluated.
+    Failed(String),
 }
 
 /// What a rule says; the order is the order of strictness.
@@ -69,11 +94,23 @@ impl Reading {
 }
 
 /// A call as rules look at it.
-#[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
+    pub(crate) state: &'a State,
     pub(crate) judged: &'a Judged,
     pub(crate) session: &'a Session,
     pub(crate) now: At,
+    input_value: OnceCell<cel::Value>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(state: &'a State, judged: &'a Judged, session: &'a Session, now: At) -> Self {
+        Self { state, judged, session, now, input_value: OnceCell::new() }
+    }
+
+    /// The input as conditions see it, made when the first one looks.
+    pub(super) fn input_value(&self) -> &cel::Value {
+        self.input_value.get_or_init(|| value_of(&self.judged.input))
+    }
 }
 
 impl Rule {
@@ -97,44 +134,84 @@ impl Rule {
         self.timeout_ms
     }
 
+    /// Whether it has a condition, which may fail.
+    pub(crate) fn has_condition(&self) -> bool {
+        self.when.is_some()
+    }
+
     /// Whether a rule that denies or asks matches this subject.
-    pub(crate) fn matches(&self, view: View<'_>, subject: &Subject) -> bool {
-        self.is_about(view, Reading::Wide)
+    pub(crate) fn matches(&self, view: &View<'_>, subject: &Subject) -> Matched {
+        if self.is_about(view, Reading::Wide)
             && self.has_action_of(subject)
+            && self.protected.is_none_or(|wanted| wanted == is_protected(subject))
             && self.target.matches(subject, &view.session.workspace)
+        {
+            self.condition(view, subject)
+        } else {
+            Matched::No
+        }
     }
 
     /// Whether an allow rule covers this subject, which is no command.
-    pub(crate) fn covers(&self, view: View<'_>, subject: &Subject) -> bool {
-        self.is_about(view, Reading::Narrow)
+    pub(crate) fn covers(&self, view: &View<'_>, subject: &Subject) -> Matched {
+        if self.is_about(view, Reading::Narrow)
             && self.has_action(subject.action())
+            && self.protected.is_none_or(|wanted| wanted == is_protected(subject))
             && self.target.covers(subject, &view.session.workspace)
+        {
+            self.condition(view, subject)
+        } else {
+            Matched::No
+        }
     }
 
-    /// Whether an allow rule covers this part of a command, whose words are `argv` (its own or those of the command
-    /// it runs).
+    /// Whether an allow rule covers words of this effect in a command: those of one of its parts, or of the command
+    /// that the part runs.
     pub(crate) fn covers_words(
         &self,
-        view: View<'_>,
-        command: &CommandSubject,
-        part: &SimpleCommand,
+        view: &View<'_>,
+        command: &Subject,
+        effect: Action,
         argv: &[String],
         at_least: usize,
-    ) -> bool {
-        self.is_about(view, Reading::Narrow)
-            && self.has_action(part.effect)
-            && command.inspectable
+    ) -> Matched {
+        if self.is_about(view, Reading::Narrow)
+            && self.has_action(effect)
+            && self.protected != Some(true)
             && self.target.covers_words(argv, at_least)
+        {
+            self.condition(view, command)
+        } else {
+            Matched::No
+        }
     }
 
-    fn is_about(&self, view: View<'_>, reading: Reading) -> bool {
+    fn condition(&self, view: &View<'_>, subject: &Subject) -> Matched {
+        match &self.when {
+            None => Matched::Yes,
+            Some(when) => match when.holds(view, subject, &self.hours.local(view.now)) {
+                Ok(true) => Matched::Yes,
+                Ok(false) => Matched::No,
+                Err(error) => Matched::Failed(error),
+            },
+        }
+    }
+
+    fn is_about(&self, view: &View<'_>, reading: Reading) -> bool {
         let session = view.session;
         self.tools.covers(&view.judged.facts.tool, reading)
             && self.agents.covers(session.agent.as_str(), reading)
+            && self.only_in.as_ref().is_none_or(|root| session.workspace.is_within(root))
             && self.workspaces.as_ref().is_none_or(|globs| {
                 globs.iter().any(|glob| glob.covers(&session.workspace, &session.workspace, reading))
             })
+            && self.tainted.is_none_or(|wanted| wanted == session.tainted)
             && self.input.as_ref().is_none_or(|wanted| has_parts(&view.judged.input, wanted))
+            && self.hours.include(view.now)
+            && self.limit.is_none_or(|limit| {
+                let counts = |tool: &str, action: Action| self.tools.covers(tool, reading) && self.has_action(action);
+                view.state.calls_since(session.id, view.now.plus_ms(-limit.per_ms), counts) >= limit.calls
+            })
     }
 
     fn has_action(&self, action: Action) -> bool {
@@ -151,8 +228,15 @@ impl Rule {
     }
 }
 
+fn is_protected(subject: &Subject) -> bool {
+    match subject {
+        Subject::Path(path) => path.protected,
+        Subject::Url(_) | Subject::Command(_) | Subject::Mcp(_) | Subject::Tool(_) => false,
+    }
+}
+
 /// Whether `value` has everything that `wanted` has: tables by their keys, the rest by equality (numbers by value).
-fn has_parts(value: &Value, wanted: &Value) -> bool {
+pub(super) fn has_parts(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
         (Value::Object(value), Value::Object(wanted)) => {
             wanted.iter().all(|(key, wanted)| value.get(key).is_some_and(|value| has_parts(value, wanted)))

@@ -11,8 +11,8 @@ fn refused(text: &str) -> PolicyError {
 #[test]
 fn the_default_is_a_policy() {
     let policy = Policy::parse(Policy::default_text(), Digest::new([1; 32])).unwrap();
-    assert_eq!(policy.rules().len(), 4);
-    assert_eq!(policy.timeout_ms(), 30 * 60 * 1_000);
+    assert_eq!(policy.rules().len(), 6);
+    assert_eq!(policy.timeout_ms(&crate::testing::session()), 30 * 60 * 1_000);
 }
 
 #[test]
@@ -69,6 +69,22 @@ fn mistakes_have_a_place_and_a_hint() {
         "[[rule]]\nname = \"a\"\nname = \"b\"\n".to_owned(),
         "default = \"ask\"\n[[rule]\n".to_owned(),
         "[[context]]\nset = { user = \"u\" }\n".to_owned(),
+        rule("when = 'input.a ='"),
+        rule("when = 'inputs.a == 1'"),
+        rule("when = 'size(inptu.a) > 1'"),
+        rule("days = [\"tuesday\"]"),
+        rule("days = []"),
+        rule("between = \"2-4\""),
+        rule("between = \"02:00-24:30\""),
+        rule("zone = \"Europe/Berln\""),
+        rule("limit = { calls = 0, per = \"1h\" }"),
+        rule("limit = { calls = 5, per = \"2d\" }"),
+        rule("limit = { calls = 5 }"),
+        "[[rule]]\nname = \"a\"\ndecide = \"allow\"\nlimit = { calls = 5, per = \"1h\" }\n".to_owned(),
+        "[[rule]]\nname = \"a\"\ndecide = \"allow\"\nprotected = true\n".to_owned(),
+        "[[rewrite]]\nname = \"r\"\n".to_owned(),
+        "[[rewrite]]\nname = \"r\"\nclamp = { a = \"x\" }\n".to_owned(),
+        "waiting_per_session = 0\n".to_owned(),
     ];
     let mut table = String::new();
     for text in texts {

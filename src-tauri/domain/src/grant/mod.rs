@@ -1,8 +1,22 @@
 //! A standing yes (or no): its scope, its end, its uses.
 
+mod cover;
+mod index;
+mod near_miss;
+mod preview;
+pub(crate) mod scope;
+mod sentence;
+
+pub use preview::{Past, Preview, preview};
+
+pub(crate) use cover::{Covers, allows, denies};
+pub use index::GrantIndex;
+pub(crate) use near_miss::near_miss;
+pub(crate) use scope::grant_of;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, AgentName, ApprovalId, At, By, Digest, GrantId, PathText, SessionId};
+use crate::{Action, AgentName, ApprovalId, At, By, Digest, GrantId, PathText, Session, SessionId, Subject};
 
 /// A grant as it is stored: the row from which its sentence is made and by which it matches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +49,18 @@ pub struct Grant {
     pub last_used_at_ms: Option<At>,
     /// Device and inode of its root folder when it was given.
     pub root: Option<(u64, u64)>,
+    /// For `exact`: the action digest it is bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_digest: Option<Digest>,
+    /// For `command`: the folder it ran in, and what else it touched; the same words elsewhere touch other things.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran_in: Option<PathText>,
+    /// For `command`: see `ran_in`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Subject>,
+    /// For `mcp_tool`: SHA-256 of the tool's definition when it was given, where it was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Digest>,
     /// The plain sentence shown before it was given.
     pub sentence: String,
     /// How it stands.
@@ -42,7 +68,7 @@ pub struct Grant {
 }
 
 /// A yes or a no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Lets through what would be asked.
@@ -67,8 +93,37 @@ pub enum GrantState {
     Dead,
 }
 
+impl Grant {
+    /// Whether it still answers at this moment. Time is looked at here, whatever a timer says.
+    pub fn answers_at(&self, now: At) -> bool {
+        self.state == GrantState::Active && now < self.expires_at_ms && self.uses_left != Some(0)
+    }
+}
+
+impl GrantWho {
+    /// Whether a session's calls are meant.
+    pub fn is(&self, session: &Session) -> bool {
+        match self {
+            Self::Session { session: id } => *id == session.id,
+            Self::AgentInWorkspace { agent, workspace } => *agent == session.agent && *workspace == session.workspace,
+            Self::Agent { agent } => *agent == session.agent,
+            Self::Workspace { workspace } => *workspace == session.workspace,
+        }
+    }
+
+    /// Everyone a session belongs to.
+    pub(crate) fn all_of(session: &Session) -> [Self; 4] {
+        [
+            Self::Session { session: session.id },
+            Self::AgentInWorkspace { agent: session.agent.clone(), workspace: session.workspace.clone() },
+            Self::Agent { agent: session.agent.clone() },
+            Self::Workspace { workspace: session.workspace.clone() },
+        ]
+    }
+}
+
 /// Whose calls a grant covers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GrantWho {
     /// One session.
@@ -160,6 +215,23 @@ pub enum On {
     CommandPrefix(Vec<String>),
     /// This tool of this MCP server: `server/tool`.
     McpTool(String),
+}
+
+impl On {
+    /// The folder, where it is one.
+    pub fn folder(&self) -> Option<&PathText> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Exact(_)
+            | Self::Path(_)
+            | Self::Url(_)
+            | Self::UrlPrefix(_)
+            | Self::Origin(_)
+            | Self::Command(_)
+            | Self::CommandPrefix(_)
+            | Self::McpTool(_) => None,
+        }
+    }
 }
 
 /// Only `true`.
