@@ -45,6 +45,12 @@ export interface Backend {
 
 export type Unlisten = () => void;
 
+/** The wire says `<code>: <sentence>`; a person reads the sentence. */
+function sentence(message: string, code: string): string {
+  const words = message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
+  return words === "" ? code : `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
+}
+
 /** Any rejection, as the shape that the window can talk about. */
 export function errorBody(thrown: unknown): ErrorBody {
   if (typeof thrown === "object" && thrown !== null) {
@@ -52,7 +58,7 @@ export function errorBody(thrown: unknown): ErrorBody {
     // JSON-RPC keeps our code in `data`; a Tauri command has it at the top.
     const inner = typeof data === "object" && data !== null ? (data as Record<string, unknown>) : undefined;
     const word = typeof code === "string" ? code : typeof inner?.["code"] === "string" ? inner["code"] : "internal";
-    if (typeof message === "string") return { code: word, message, ...(inner && { data: inner }) };
+    if (typeof message === "string") return { code: word, message: sentence(message, word), ...(inner && { data: inner }) };
   }
   return { code: "internal", message: typeof thrown === "string" ? thrown : String(thrown) };
 }

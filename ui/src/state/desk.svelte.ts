@@ -61,7 +61,6 @@ export class Desk {
   #loading: Promise<void> | undefined;
   #early: FactMessage[] = [];
   #asked = new Set<string>();
-  #askedTimer: ReturnType<typeof setTimeout> | undefined;
   #toastTimer: ReturnType<typeof setTimeout> | undefined;
   #unlisten: Unlisten[] = [];
 
@@ -132,8 +131,7 @@ export class Desk {
   async #judgeSomething(): Promise<void> {
     const { judged, queue } = this;
     if (judged.id !== undefined) {
-      if (queue.get(judged.id) !== undefined) await judged.refresh();
-      else judged.settle({ state: "settled", by: undefined, at_ms: undefined });
+      if (judged.settled === undefined) await judged.refresh();
       return;
     }
     const wanted = this.#wanted !== undefined && queue.get(this.#wanted) !== undefined ? this.#wanted : queue.neighbour(undefined, 1);
@@ -186,7 +184,9 @@ export class Desk {
 
   #arrived(item: ApprovalItem): void {
     this.queue.put(item);
-    if (this.judged.id === undefined && item.state === "pending") void this.judged.open(item.id);
+    if (item.state !== "pending" || (this.judged.id !== undefined && item.id !== this.#wanted)) return;
+    this.#wanted = undefined;
+    void this.judge(item.id);
   }
 
   #settled(id: string, how: Settled): void {
@@ -198,8 +198,8 @@ export class Desk {
   /** Several arrivals within a moment are fetched together. */
   #fetchSoon(id: string): void {
     this.#asked.add(id);
-    this.#askedTimer ??= setTimeout(() => {
-      this.#askedTimer = undefined;
+    if (this.#asked.size > 1) return;
+    setTimeout(() => {
       const ids = [...this.#asked];
       this.#asked.clear();
       void this.#fetchItems(ids);

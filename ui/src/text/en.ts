@@ -234,8 +234,9 @@ export const text = {
   rest: {
     region: "Nothing under judgement",
     nothing: "Nothing waits",
+    unknown: "What waits is not known",
+    unknownBody: "The window shows it again as soon as the gate answers.",
     quiet: (sessions: number) => (sessions === 0 ? "No agent is at work. A call that needs you appears here." : `${count(sessions, "agent is", "agents are")} at work. A call that needs you appears here.`),
-    body: "A call that no rule allows appears here, and waits for you.",
     lastDecided: "Last decided",
     allHistory: "All of history",
     when: "When",
@@ -244,7 +245,6 @@ export const text = {
     decision: "Decision",
     grants: (n: number) => `${count(n, "grant", "grants")} in force`,
     nextEnds: (when: string) => `the next ends at ${when}`,
-    noneMatch: "No call matches the filter",
   },
 
   history: {

@@ -13,6 +13,25 @@ export function escapeText(span: Extract<Span, { escape: string }>): string {
 /** What the chip is called: `U+202E right-to-left override`. */
 export const escapeTitle = (span: Extract<Span, { escape: string }>): string => `${span.escape} ${span.label}${span.count && span.count > 1 ? `, ${span.count} in a row` : ""}`;
 
+/** The last characters of spans, and what stands before them. An escape is never cut and counts as it is drawn. */
+export function cutTail(spans: readonly Span[], keep: number): [Span[], Span[]] {
+  const tail: Span[] = [];
+  for (let at = spans.length - 1, left = keep; at >= 0; at -= 1) {
+    const span = spans[at] as Span;
+    const drawn = "text" in span ? [...span.text] : [...escapeText(span)];
+    if (drawn.length <= left) {
+      tail.unshift(span);
+      left -= drawn.length;
+      continue;
+    }
+    if (!("text" in span)) return [spans.slice(0, at + 1), tail];
+    const cut = drawn.length - left;
+    const head: Span = { ...span, text: drawn.slice(0, cut).join("") };
+    return [[...spans.slice(0, at), head], left > 0 ? [{ ...span, text: drawn.slice(cut).join("") }, ...tail] : tail];
+  }
+  return [[], tail];
+}
+
 /** The text of spans, escapes as drawn: for filtering, names and announcements. */
 export const plain = (spans: readonly Span[]): string => spans.map((span) => ("text" in span ? span.text : escapeText(span))).join("");
 
