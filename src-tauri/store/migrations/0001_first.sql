@@ -37,7 +37,11 @@ WHEN OLD.seq > (SELECT coalesce(max(through_seq), 0) FROM stubs) BEGIN
 END;
 
 CREATE TRIGGER facts_follow_each_other BEFORE INSERT ON facts
-WHEN NEW.seq <> 1 + (SELECT coalesce(max(seq), (SELECT coalesce(max(through_seq), 0) FROM stubs)) FROM facts) BEGIN
+WHEN NEW.seq <> 1 + max(
+    (SELECT coalesce(max(seq), 0) FROM facts),
+    (SELECT coalesce(max(seq), 0) FROM seal),
+    (SELECT coalesce(max(through_seq), 0) FROM stubs)
+) BEGIN
     SELECT RAISE(ABORT, 'facts follow each other without gaps');
 END;
 
@@ -208,10 +212,11 @@ CREATE INDEX calls_by_action ON calls (action_key, seq);
 
 -- The facts of a call after the one that opened it.
 CREATE TABLE call_facts (
-    call INTEGER NOT NULL,
-    seq  INTEGER NOT NULL,
-    PRIMARY KEY (call, seq)
-) STRICT, WITHOUT ROWID;
+    seq  INTEGER NOT NULL PRIMARY KEY,
+    call INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX call_facts_by_call ON call_facts (call, seq);
 
 -- Paths with the folders above them, and hosts with the domains above them, that calls touched.
 CREATE TABLE places (

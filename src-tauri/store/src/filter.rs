@@ -97,6 +97,11 @@ pub struct HistoryFilter {
     pub limit: usize,
 }
 
+/// How many rows have to be read for a page and the knowledge whether there is another.
+pub(crate) fn rows_for(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1)
+}
+
 /// The size of a page as asked for.
 pub(crate) fn page_size(limit: usize) -> usize {
     match limit {

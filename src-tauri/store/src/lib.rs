@@ -4,23 +4,37 @@
 //! compare-and-set, so that the database itself refuses a late or second answer. Readers have connections of their
 //! own. Nothing here decides anything, and nothing here knows the time.
 
+mod approval;
+mod body;
 mod call;
+mod chain;
 mod chain_key;
 mod error;
 mod files;
 mod filter;
+mod grant;
+mod history;
+mod load;
 mod opened;
+mod place;
+mod plain;
+mod project;
 mod reader;
+mod schema;
+mod session;
 mod stats;
 mod store;
+mod text;
 mod verify;
 
 pub use call::{CallDecision, CallLife, CallRow, ChainedEntry};
+pub use chain::Stub;
 pub use chain_key::ChainKey;
 pub use error::StoreError;
 pub use filter::{ApprovalFilter, GrantFilter, HistoryFilter, PAGE, PAGE_AT_MOST, Page, SessionFilter};
+pub use grant::{GrantRow, Revoked};
 pub use opened::{Head, IgnoredGrant, Opened};
-pub use reader::{GrantRow, Reader, Revoked};
+pub use reader::Reader;
 pub use stats::{Alike, Bucket, Counted, Stats};
 pub use store::{Body, Store};
 pub use verify::{Break, Broken, Verified};

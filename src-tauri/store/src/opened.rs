@@ -2,7 +2,7 @@
 
 use placet_domain::{Approval, ApprovalId, At, Digest, Grant, GrantId, Session, SessionId, state::Settled};
 
-use crate::{Reader, Store};
+use crate::{Broken, Reader, Store};
 
 /// The last fact of the history: its number and the keyed hash of its row. Before the first one: 0 and zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,13 @@ pub struct Opened {
     pub latest_ms: Option<At>,
     /// The last fact.
     pub head: Head,
-    /// Grants that stand in the table as active but are not vouched for: each deserves an alert.
+    /// Grants that stand in the table as active but are not vouched for: each deserves an
+    /// alert. They are `dead` from now on.
     pub ignored_grants: Vec<IgnoredGrant>,
     /// Approvals that stand in the table as open but whose facts say otherwise: not loaded, each deserves an alert.
     pub ignored_approvals: Vec<ApprovalId>,
+    /// What is broken among the newest 1,000 facts or at the end of the chain; it deserves an alert.
+    pub broken: Option<Broken>,
 }
 
 /// A grant that was not loaded.

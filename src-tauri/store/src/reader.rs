@@ -1,111 +1,150 @@
 //! Reading. Calls block; a reader can be cloned and used from several threads.
 
-use std::ops::ControlFlow;
-
-use placet_domain::{Approval, ApprovalId, At, By, Digest, Entry, Grant, GrantId, Session, SessionId};
-
-use crate::{
-    Alike, ApprovalFilter, Bucket, CallLife, CallRow, GrantFilter, Head, HistoryFilter, Page, SessionFilter, Stats,
-    StoreError, Verified,
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// Reads what was written.
-#[derive(Clone, Debug)]
-pub struct Reader {}
+use placet_domain::Entry;
+use rusqlite::Connection;
 
-/// A grant with how it was taken back, if it was.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GrantRow {
-    /// The grant as it stands.
-    pub grant: Grant,
-    /// How it was taken back.
-    pub revoked: Option<Revoked>,
+use crate::{ChainKey, Head, StoreError, chain, filter::page_size, schema};
+
+/// How many read at once. More would not be faster: the file is in memory, and the machine has few cores.
+const CONNECTIONS: usize = 2;
+
+/// Reads what was written, over connections of its own. Every call sees one state of the file.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    pool: Arc<Pool>,
 }
 
-/// How a grant was taken back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Revoked {
-    /// When.
-    pub at_ms: At,
-    /// On whose word.
-    pub by: By,
-    /// Words.
-    pub note: Option<String>,
+#[derive(Debug)]
+struct Pool {
+    path: PathBuf,
+    key: ChainKey,
+    idle: Mutex<Idle>,
+    returned: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Idle {
+    connections: Vec<Connection>,
+    lent: usize,
 }
 
 impl Reader {
-    /// An approval in any state, with card and input where these are still kept.
-    pub fn approval(&self, id: ApprovalId) -> Result<Option<Approval>, StoreError> {
-        let _ = id;
-        Err(StoreError::Poisoned)
+    pub(crate) fn new(path: &Path, key: ChainKey) -> Self {
+        let pool = Pool { path: path.to_owned(), key, idle: Mutex::default(), returned: Condvar::new() };
+        Self { pool: Arc::new(pool) }
     }
-    /// Approvals, oldest first.
-    pub fn approvals(&self, filter: &ApprovalFilter) -> Result<Page<Approval, ApprovalId>, StoreError> {
-        let _ = filter;
-        Err(StoreError::Poisoned)
-    }
-    /// A session.
-    pub fn session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
-        let _ = id;
-        Err(StoreError::Poisoned)
-    }
-    /// Sessions, oldest first.
-    pub fn sessions(&self, filter: &SessionFilter) -> Result<Page<Session, SessionId>, StoreError> {
-        let _ = filter;
-        Err(StoreError::Poisoned)
-    }
-    /// A grant in any state.
-    pub fn grant(&self, id: GrantId) -> Result<Option<GrantRow>, StoreError> {
-        let _ = id;
-        Err(StoreError::Poisoned)
-    }
-    /// Grants, oldest first.
-    pub fn grants(&self, filter: &GrantFilter) -> Result<Page<GrantRow, GrantId>, StoreError> {
-        let _ = filter;
-        Err(StoreError::Poisoned)
-    }
-    /// Calls, newest first.
-    pub fn history(&self, filter: &HistoryFilter) -> Result<Page<CallRow, u64>, StoreError> {
-        let _ = filter;
-        Err(StoreError::Poisoned)
-    }
-    /// The whole life of the call that the fact `seq` opened or belongs to.
-    pub fn call(&self, seq: u64) -> Result<Option<CallLife>, StoreError> {
-        let _ = seq;
-        Err(StoreError::Poisoned)
-    }
-    /// The whole life of the call that this approval is about.
-    pub fn call_of(&self, approval: ApprovalId) -> Result<Option<CallLife>, StoreError> {
-        let _ = approval;
-        Err(StoreError::Poisoned)
-    }
-    /// Facts after this number, oldest first.
+
+    /// Facts after this number, oldest first; at most 10,000.
     pub fn facts(&self, after_seq: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let _ = (after_seq, limit);
-        Err(StoreError::Poisoned)
+        self.with(|conn| {
+            let limit = i64::try_from(limit.min(10_000)).unwrap_or(0);
+            let sql = "SELECT seq, at_ms, kind, body, prev, hash FROM facts WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+            let mut statement = conn.prepare_cached(sql)?;
+            let mut rows = statement.query(rusqlite::params![chain::row_id(after_seq), limit])?;
+            let mut entries = Vec::new();
+            while let Some(row) = rows.next()? {
+                entries.push(chain::Row::read(row, 0).map_err(|e| corrupt_at("facts", after_seq, e))?.entry()?);
+            }
+            Ok(entries)
+        })
     }
+
+    /// Facts that are not about a call (sessions, grants, policies, alerts, pauses), newest first; at most 1,000.
+    pub fn events(&self, before_seq: Option<u64>, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        self.with(|conn| {
+            let limit = i64::try_from(page_size(limit)).unwrap_or(0);
+            let sql = "SELECT seq, at_ms, kind, body, prev, hash FROM facts INDEXED BY facts_events
+                       WHERE kind NOT GLOB 'call_*' AND kind NOT GLOB 'approval_*' AND seq < ?1
+                       ORDER BY seq DESC LIMIT ?2";
+            let mut statement = conn.prepare_cached(sql)?;
+            let before = chain::row_id(before_seq.unwrap_or(u64::MAX));
+            let mut rows = statement.query(rusqlite::params![before, limit])?;
+            let mut entries = Vec::new();
+            while let Some(row) = rows.next()? {
+                entries.push(chain::Row::read(row, 0).map_err(|e| corrupt_at("facts", before, e))?.entry()?);
+            }
+            Ok(entries)
+        })
+    }
+
     /// The last fact that is written.
     pub fn head(&self) -> Result<Head, StoreError> {
-        Err(StoreError::Poisoned)
+        self.with(|conn| Ok(chain::last(conn)?.0))
     }
-    /// How many calls had which decision, by hour or day (UTC), and by agent and tool.
-    pub fn stats(&self, from_ms: At, to_ms: At, bucket: Bucket) -> Result<Stats, StoreError> {
-        let _ = (from_ms, to_ms, bucket);
-        Err(StoreError::Poisoned)
+
+    pub(crate) fn key(&self) -> &ChainKey {
+        &self.pool.key
     }
-    /// What the person said to the same action since then.
-    pub fn alike(&self, action_digest: Digest, since_ms: At) -> Result<Alike, StoreError> {
-        let _ = (action_digest, since_ms);
-        Err(StoreError::Poisoned)
+
+    /// A connection for work that takes long, so that it holds up nobody who reads a page.
+    pub(crate) fn own_connection(&self) -> Result<Connection, StoreError> {
+        schema::open_reader(&self.pool.path)
     }
-    /// Walks the chain from the fact `from` (or the oldest kept) and names the first broken row. `progress` hears how
-    /// many rows are done and can stop the walk.
-    pub fn verify(
-        &self,
-        from: Option<u64>,
-        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> Result<Verified, StoreError> {
-        let _ = (from, progress);
-        Err(StoreError::Poisoned)
+
+    /// Runs `work` on one state of the file.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let lent = self.lend()?;
+        let Some(conn) = &lent.conn else { return Err(StoreError::Poisoned) };
+        let snapshot = conn.unchecked_transaction()?;
+        let done = work(conn)?;
+        snapshot.finish()?;
+        Ok(done)
+    }
+
+    fn lend(&self) -> Result<Lent<'_>, StoreError> {
+        let mut idle = self.pool.lock();
+        while idle.connections.is_empty() && idle.lent >= CONNECTIONS {
+            idle = self.pool.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
+        }
+        let kept = idle.connections.pop();
+        idle.lent += 1;
+        drop(idle);
+        let mut lent = Lent { pool: &self.pool, conn: kept };
+        if lent.conn.is_none() {
+            lent.conn = Some(schema::open_reader(&self.pool.path)?);
+        }
+        Ok(lent)
+    }
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that goes back when it is no longer needed.
+struct Lent<'a> {
+    pool: &'a Pool,
+    conn: Option<Connection>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.pool.lock();
+        idle.lent -= 1;
+        idle.connections.extend(self.conn.take());
+        drop(idle);
+        self.pool.returned.notify_one();
+    }
+}
+
+/// An id as it stands in a table.
+pub(crate) fn id<I: FromStr>(table: &'static str, text: &str) -> Result<I, StoreError> {
+    text.parse().map_err(|_| StoreError::corrupt(table, text, "it has no readable id"))
+}
+
+/// A column of another type than ours is a corruption; anything else is SQLite's own matter.
+pub(crate) fn corrupt_at(table: &'static str, near: impl std::fmt::Display, error: rusqlite::Error) -> StoreError {
+    if let rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) = error {
+        StoreError::corrupt(table, near, error)
+    } else {
+        error.into()
     }
 }

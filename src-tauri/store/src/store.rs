@@ -1,10 +1,16 @@
-//! The writer.
+//! The writer: facts, what follows from them and the bodies they name, in one durable transaction.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
-use placet_domain::{Digest, Entry};
+use placet_domain::{AgentName, Digest, Entry, SessionId};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use sha2::{Digest as _, Sha256};
 
-use crate::{ChainKey, Head, Opened, StoreError};
+use crate::{
+    ChainKey, Head, Opened, StoreError, body,
+    chain::{self, Seal, Sum},
+    load, project, schema,
+};
 
 /// An input or a card, kept under its digest, apart from the facts, deletable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,33 +21,136 @@ pub struct Body {
     pub bytes: Vec<u8>,
 }
 
-/// The one writer of a history.
+impl Body {
+    /// Takes bytes under their digest.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { sha256: Digest::new(Sha256::digest(&bytes).into()), bytes }
+    }
+}
+
+/// The one writer of a history. After an error of which the outcome on disk is unknown it takes nothing more; opened
+/// anew, it says what is there.
 #[derive(Debug)]
 pub struct Store {
-    head: Head,
+    pub(crate) conn: Connection,
+    pub(crate) key: ChainKey,
+    pub(crate) seal: Seal,
+    pub(crate) known: Known,
+    poisoned: bool,
+}
+
+/// What the writer remembers of the tables, so that it need not ask. Forgotten whenever a transaction fails.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) agents: HashMap<SessionId, AgentName>,
+    pub(crate) places: HashMap<(&'static str, Vec<u8>), i64>,
+    pub(crate) searched_through: Option<u64>,
+}
+
+impl Known {
+    /// So many places or sessions are remembered at most, before all are forgotten.
+    pub(crate) const AT_MOST: usize = 50_000;
+}
+
+/// A transaction in which facts are projected.
+pub(crate) struct Projecting<'a> {
+    pub(crate) conn: &'a Connection,
+    pub(crate) key: &'a ChainKey,
+    pub(crate) known: &'a mut Known,
+    pub(crate) grants: &'a mut Sum,
+    pub(crate) paused: &'a mut bool,
 }
 
 impl Store {
-    /// Opens the history, making it where there is none.
+    /// Opens the history, making it (mode 0600, its folder 0700) where there is none. A file from a newer version, or
+    /// of another program, is refused and left as it is.
     pub fn open(file: &Path, key: ChainKey) -> Result<Opened, StoreError> {
-        let _ = (file, key);
-        Err(StoreError::Poisoned)
+        let conn = schema::open_writer(file)?;
+        schema::grow_wal(&conn)?;
+        load::load(conn, key, file)
     }
 
-    /// Writes facts and bodies with everything that follows from them, durably, or nothing at all.
+    pub(crate) fn new(conn: Connection, key: ChainKey, seal: Seal) -> Self {
+        Self { conn, key, seal, known: Known::default(), poisoned: false }
+    }
+
+    /// Writes facts and bodies with everything that follows from them, or nothing at all. When this returns, they are
+    /// on disk. Entries continue the head; bodies come with the facts that name them.
+    ///
+    /// Refused with `Conflict`, and nothing written, where a fact presupposes what is not so: an approval that is
+    /// settled, a yes that is too late, a grant that has ended. After `Poisoned`, open the store anew.
     pub fn append(&mut self, entries: &[Entry], bodies: &[Body]) -> Result<Head, StoreError> {
-        let _ = (entries, bodies);
-        Ok(self.head)
+        let mut seal = self.seal;
+        let written = self.transact(|conn, key, known| {
+            let at_ms = entries.first().map_or(0, |entry| entry.at_ms.0);
+            for body in bodies {
+                body::write(conn, body, at_ms)?;
+            }
+            for entry in entries {
+                seal.head = chain::append(conn, key, seal.head, entry)?;
+                let (grants, paused) = (&mut seal.grants, &mut seal.paused);
+                project::project(&mut Projecting { conn, key, known, grants, paused }, entry)?;
+            }
+            seal.write(conn, key)
+        });
+        written?;
+        self.seal = seal;
+        Ok(seal.head)
     }
 
     /// The last fact.
     pub fn head(&self) -> Head {
-        self.head
+        self.seal.head
     }
 
-    /// Indexes up to `max` more calls for text search; whether there are more. For when nothing else is to do.
-    pub fn index_some(&mut self, max: usize) -> Result<bool, StoreError> {
-        let _ = max;
-        Ok(false)
+    /// Runs `work` in one transaction. Whatever fails, nothing of it stays.
+    pub(crate) fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Connection, &ChainKey, &mut Known) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if self.poisoned {
+            return Err(StoreError::Poisoned);
+        }
+        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let done = work(&tx, &self.key, &mut self.known).map_err(by_constraint);
+        let (done, committed) = match done {
+            Ok(value) => (Ok(value), tx.commit().map_err(StoreError::from)),
+            Err(error) => (Err(error), tx.rollback().map_err(StoreError::from)),
+        };
+        if done.is_err() || committed.is_err() {
+            self.known = Known::default();
+        }
+        match committed {
+            Ok(()) => done,
+            // A full disk is noticed before the commit mark is written; SQLite has rolled back.
+            Err(StoreError::DiskFull) if done.is_ok() => Err(StoreError::DiskFull),
+            Err(error) => {
+                self.poisoned = true;
+                done.and(Err(error))
+            }
+        }
     }
+}
+
+/// A named CHECK or a trigger that said no is a conflict: what the fact says does not fit what is there.
+fn by_constraint(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, message))
+            if failure.code == ErrorCode::ConstraintViolation =>
+        {
+            let id = message.unwrap_or_default();
+            StoreError::Conflict { table: "history", id, expected: "allowed by its constraints" }
+        }
+        other => other,
+    }
+}
+
+/// A compare-and-set has to have changed its one row.
+pub(crate) fn one(
+    changed: usize,
+    table: &'static str,
+    id: impl std::fmt::Display,
+    expected: &'static str,
+) -> Result<(), StoreError> {
+    if changed == 1 { Ok(()) } else { Err(StoreError::Conflict { table, id: id.to_string(), expected }) }
 }

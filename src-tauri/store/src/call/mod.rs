@@ -1,5 +1,11 @@
 //! A call in the history: one row for each, whatever became of it.
 
+mod read;
+mod write;
+
+pub(crate) use read::{COLUMNS, read_row};
+pub(crate) use write::{allowed, asked, denied, key, moved, ran, refreshed};
+
 use placet_domain::{Action, AgentName, ApprovalId, At, Digest, Entry, Flag, GrantId, PathText, SessionId};
 
 /// What became of a call, in one word of the history.
@@ -91,6 +97,31 @@ impl CallDecision {
             Self::Expired => "expired",
             Self::Cancelled => "cancelled",
             Self::Unasked => "unasked",
+        }
+    }
+
+    /// Whether it was put to a person.
+    pub fn was_asked(self) -> bool {
+        match self {
+            Self::Pending
+            | Self::Approved
+            | Self::Consumed
+            | Self::Lapsed
+            | Self::Void
+            | Self::Denied
+            | Self::Expired
+            | Self::Cancelled => true,
+            Self::AllowedByRule
+            | Self::AllowedByGrant
+            | Self::DeniedByRule
+            | Self::DeniedByGrant
+            | Self::DeniedByDefault
+            | Self::DeniedByPause
+            | Self::Refused
+            | Self::NobodyToAsk
+            | Self::RepeatedDenial
+            | Self::TooManyWaiting
+            | Self::Unasked => false,
         }
     }
 
