@@ -18,11 +18,9 @@ fn main() {
         println!("cargo:rerun-if-changed={path}");
     }
     tauri_build::try_build(
-        tauri_build::Attributes::new()
-            .capabilities_path_pattern("./src-tauri/capabilities/**/*")
-            .app_manifest(
-                tauri_build::AppManifest::new().permissions_path_pattern("./src-tauri/permissions/**/*.toml"),
-            ),
+        tauri_build::Attributes::new().capabilities_path_pattern("./src-tauri/capabilities/**/*").app_manifest(
+            tauri_build::AppManifest::new().permissions_path_pattern("./src-tauri/permissions/**/*.toml"),
+        ),
     )
     .expect("tauri-build");
     // Schemas for editors; the compiler reads copies in OUT_DIR.

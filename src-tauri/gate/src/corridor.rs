@@ -1,6 +1,9 @@
 //! The way of a call: made concrete, judged, perhaps asked, and handed over.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use placet_domain::{
     AgentName, Answer, Approval, ApprovalId, At, CallFacts, CancelReason, Check, Command, Digest, Judged, PathText,
@@ -10,7 +13,10 @@ use placet_store::Body;
 use placet_subject::RawCall;
 use tokio::sync::oneshot;
 
-use crate::{Gate, ids, writer::Heard};
+use crate::{
+    Gate, ids,
+    writer::{Heard, Waiting},
+};
 
 /// A call that wants to run, as it came.
 #[derive(Clone, Debug)]
@@ -55,13 +61,14 @@ struct Attending<'a> {
     gate: &'a Gate,
     approval: ApprovalId,
     waiter: Option<Waiter>,
+    number: u64,
     armed: bool,
 }
 
 impl Drop for Attending<'_> {
     fn drop(&mut self) {
         if self.armed {
-            self.gate.left(self.approval, self.waiter);
+            self.gate.left(self.approval, self.waiter, self.number);
         }
     }
 }
@@ -93,7 +100,8 @@ impl Gate {
         let judged = self.judge(&ask).await?;
         let (tell, hear) = oneshot::channel();
         let (command, bodies) = self.checking(&ask, judged.clone())?;
-        match self.writer().decide_with(command, bodies, Some(tell)).await? {
+        let number = self.inner.connections.fetch_add(1, Ordering::Relaxed);
+        match self.writer().decide_with(command, bodies, Some(Waiting { number, tell })).await? {
             Outcome::Answered(answer) => Ok(Told { answer, pending: false, to_confirm: None, judged }),
             Outcome::Waits(approval) | Outcome::Ready(approval) => {
                 if let Some(waits) = waits
@@ -101,14 +109,14 @@ impl Gate {
                 {
                     let _ = waits.send((approval, until));
                 }
-                let mut attending = Attending { gate: self, approval, waiter: ask.waiter, armed: true };
+                let mut attending = Attending { gate: self, approval, waiter: ask.waiter, number, armed: true };
                 let heard = match ask.hold_ms {
                     None => hear.await.ok(),
                     Some(hold) => {
                         let hold = Duration::from_millis(u64::try_from(hold).unwrap_or(0));
                         let Ok(heard) = tokio::time::timeout(hold, hear).await else {
                             attending.armed = false;
-                            self.writer().detach(approval);
+                            self.writer().detach(approval, number);
                             return Ok(still_pending(approval, judged));
                         };
                         heard.ok()
@@ -140,8 +148,8 @@ impl Gate {
     }
 
     /// A connection ended while its call waited: a dead process withdraws it, a living one may come back.
-    fn left(&self, approval: ApprovalId, waiter: Option<Waiter>) {
-        self.writer().detach(approval);
+    fn left(&self, approval: ApprovalId, waiter: Option<Waiter>, number: u64) {
+        self.writer().detach(approval, number);
         let Some(waiter) = waiter else { return };
         let gate = self.clone();
         self.runtime().spawn(async move { gate.cancel_when_gone(approval, waiter).await });
@@ -199,6 +207,10 @@ impl Gate {
             self.writer().decide(Command::Void { approval: id, changed }).await?;
             return Ok(denied(id, reason, now));
         }
+        if let Some(reason) = self.forbidden_meanwhile(&approval, &now) {
+            self.writer().decide(Command::Void { approval: id, changed: vec![reason.clone()] }).await?;
+            return Ok(denied(id, reason, now));
+        }
         let answer = Answer {
             decision: Decision::Allow,
             reason: approved_in_words(&approval),
@@ -209,6 +221,21 @@ impl Gate {
             digest: approved.facts.digest,
         };
         Ok(Told { answer, pending: false, to_confirm: Some(id), judged: now })
+    }
+
+    /// A no that came after the yes: a new deny rule, a deny grant, the pause switch.
+    fn forbidden_meanwhile(&self, approval: &Approval, judged: &Judged) -> Option<String> {
+        let now = self.writer().clock.now();
+        self.look(|state| {
+            if state.paused {
+                return Some("Placet was paused after this was approved.".to_owned());
+            }
+            let session = state.sessions.get(&approval.session)?;
+            match placet_domain::judge(state, judged, session, now) {
+                placet_domain::Ruling::Deny { reason, .. } => Some(reason),
+                placet_domain::Ruling::Allow { .. } | placet_domain::Ruling::Ask { .. } => None,
+            }
+        })
     }
 
     /// Looks at what the call would really touch. Reads the disk, so it runs beside the other tasks.

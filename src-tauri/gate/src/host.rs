@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64},
+    },
     thread::JoinHandle,
     time::Duration,
 };
@@ -10,7 +13,7 @@ use std::{
 use placet_domain::{At, Command, PathText, Refusal, State, policy::Bindings};
 use placet_ipc::{GateLock, Holder, HostKind, Listener, LockError, PlaceError, Places, ServerError, TryLock};
 use placet_store::{ChainKey, Opened, Store, StoreError};
-use placet_subject::Known;
+use placet_subject::{Known, Programs, ProgramsError};
 
 use crate::{
     Gate, Inner, armed::Armed, clock::Clock, policy_file::PolicyFile, process, socket, timer, watch, writer,
@@ -80,6 +83,9 @@ pub enum OpenError {
     /// The socket.
     #[error(transparent)]
     Socket(#[from] ServerError),
+    /// The built-in table of programs.
+    #[error(transparent)]
+    Programs(#[from] ProgramsError),
     /// The lock itself.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -145,6 +151,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
         head,
         ignored_grants,
         ignored_approvals,
+        broken,
     } = opened;
     let (clock, behind_ms) = Clock::start(latest_ms);
     let mut state = State::of(sessions, approvals, grants, paused);
@@ -175,6 +182,16 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
             format!("The approval {approval} was changed behind Placet's back. It is ignored."),
         ));
     }
+    if let Some(broken) = broken {
+        let message = format!(
+            "The history is broken at row {} ({}): it was changed behind Placet's back, or cut.",
+            broken.seq,
+            broken.kind.word()
+        );
+        alerts.push(("history_broken", message));
+    }
+    let (known, programs_alert) = known(&places)?;
+    alerts.extend(programs_alert.map(|message| ("programs_refused", message)));
     for (alert, message) in alerts {
         writer.decide(Command::Alert { alert: alert.to_owned(), message }).await?;
     }
@@ -185,7 +202,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
     for command in commands {
         writer.decide(command).await?;
     }
-    let known = Arc::new(known(&places)?);
+    let known = Arc::new(known);
     let gate = Gate {
         inner: Arc::new(Inner {
             writer: writer.clone(),
@@ -199,6 +216,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
             places,
             started: Started { expired_while_away, at_ms },
             closing: AtomicBool::new(false),
+            connections: AtomicU64::new(0),
             running: Running::default(),
         }),
     };
@@ -289,7 +307,8 @@ async fn lock(places: &Places, host: Host) -> Result<GateLock, OpenError> {
         .map_err(|error| OpenError::Io { what: "the lock could not be taken", source: io::Error::other(error) })?
 }
 
-fn bindings() -> Result<Bindings, OpenError> {
+/// What a policy may name of this machine: the home folder and the time zone.
+pub fn bindings() -> Result<Bindings, OpenError> {
     let zone = std::fs::read_link("/etc/localtime")
         .ok()
         .and_then(|link| link.to_str().and_then(|link| link.split_once("zoneinfo/")).map(|(_, zone)| zone.to_owned()));
@@ -300,18 +319,28 @@ fn told(holder: Option<&Holder>) -> String {
     holder.map_or_else(|| "which one is not known".to_owned(), |h| format!("process {}", h.pid))
 }
 
-fn known(places: &Places) -> Result<Known, OpenError> {
+/// What judging needs to know of this machine. Own tables of programs lie in `CONFIG/commands`; where one is broken
+/// they are left out, which asks more often, and the alert says so.
+pub fn known(places: &Places) -> Result<(Known, Option<String>), OpenError> {
+    let folder = places.config.join("commands");
+    let own_tables = if folder.is_dir() { Programs::builtin()?.with_folder(&folder) } else { Programs::builtin() };
+    let (programs, alert) = match own_tables {
+        Ok(programs) => (programs, None),
+        Err(error) => (Programs::builtin()?, Some(format!("Your own tables of programs are not used: {error}"))),
+    };
     let mut own: Vec<PathText> =
         [&places.data, &places.config, &places.socket].into_iter().map(|path| crate::path_text(path)).collect();
     if let Ok(binary) = std::env::current_exe() {
         own.push(crate::path_text(&binary));
     }
     let path_folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-    Ok(Known {
+    let known = Known {
         home: crate::path_text(&placet_ipc::home()?),
         own,
+        programs,
         path_folders: path_folders.into_iter().map(PathText::from).collect(),
-    })
+    };
+    Ok((known, alert))
 }
 
 /// 32 bytes from the kernel.

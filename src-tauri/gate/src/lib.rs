@@ -22,7 +22,7 @@ mod writer;
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use placet_domain::{Digest, Entry, State};
@@ -34,7 +34,7 @@ use tokio::sync::broadcast;
 pub use cleared::{Cleared, Verdict};
 pub use corridor::{Ask, Ran, Told};
 pub use desk::{Desk, Key, METHODS, shapes};
-pub use host::{Host, OpenError, Options, open, show_running_window};
+pub use host::{Host, OpenError, Options, bindings, known, open, show_running_window};
 pub use log::start_log;
 pub use placet_ipc::ErrorBody;
 pub use placet_ipc::{Flags, PlaceError, Places};
@@ -60,6 +60,7 @@ struct Inner {
     places: Places,
     started: host::Started,
     closing: AtomicBool,
+    connections: AtomicU64,
     running: host::Running,
 }
 

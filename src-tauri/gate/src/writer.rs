@@ -34,15 +34,23 @@ pub(crate) struct Job {
     pub(crate) command: Command,
     pub(crate) bodies: Vec<Body>,
     /// Registered for the approval that the command waits for, before anything is told.
-    pub(crate) waiter: Option<oneshot::Sender<Heard>>,
+    pub(crate) waiter: Option<Waiting>,
     pub(crate) reply: oneshot::Sender<Result<Outcome, Refusal>>,
+}
+
+/// A connection that waits. Its number tells it from a later one for the same approval: the end of the old connection
+/// must not send the new one away.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) number: u64,
+    pub(crate) tell: oneshot::Sender<Heard>,
 }
 
 /// What the writer takes.
 pub(crate) enum Message {
     Decide(Box<Job>),
-    /// Nobody is connected for this approval any more.
-    Detach(ApprovalId),
+    /// The connection of this number does not wait for this approval any more.
+    Detach(ApprovalId, u64),
     /// Write what is waiting and end.
     Stop,
 }
@@ -67,7 +75,7 @@ impl Writer {
         &self,
         command: Command,
         bodies: Vec<Body>,
-        waiter: Option<oneshot::Sender<Heard>>,
+        waiter: Option<Waiting>,
     ) -> Result<Outcome, Refusal> {
         let (reply, heard) = oneshot::channel();
         let job = Box::new(Job { command, bodies, waiter, reply });
@@ -76,9 +84,9 @@ impl Writer {
         if let Outcome::Refused(refusal) = outcome { Err(refusal) } else { Ok(outcome) }
     }
 
-    pub(crate) fn detach(&self, approval: ApprovalId) {
+    pub(crate) fn detach(&self, approval: ApprovalId, number: u64) {
         // A writer that is gone has no waiters either.
-        let _ = self.send.send(Message::Detach(approval));
+        let _ = self.send.send(Message::Detach(approval, number));
     }
 
     /// Looks at the published state.
@@ -116,7 +124,7 @@ struct Bench {
     store: Store,
     working: State,
     published: Arc<RwLock<State>>,
-    waiters: HashMap<ApprovalId, oneshot::Sender<Heard>>,
+    waiters: HashMap<ApprovalId, Waiting>,
     next_seq: u64,
     clock: Arc<Clock>,
     facts: broadcast::Sender<Arc<Entry>>,
@@ -135,7 +143,7 @@ struct Batch {
 struct Reply {
     to: oneshot::Sender<Result<Outcome, Refusal>>,
     with: Result<Outcome, Refusal>,
-    waiter: Option<oneshot::Sender<Heard>>,
+    waiter: Option<Waiting>,
 }
 
 impl Bench {
@@ -162,12 +170,15 @@ impl Bench {
                 self.decide(*job, batch);
                 false
             }
-            Message::Detach(approval) => {
-                self.working.attended.remove(&approval);
-                self.published_mut(|state| {
-                    state.attended.remove(&approval);
-                });
-                self.waiters.remove(&approval);
+            Message::Detach(approval, number) => {
+                // Who was woken already is not among the waiters, and attends nothing any more.
+                if self.waiters.get(&approval).is_none_or(|waiting| waiting.number == number) {
+                    self.waiters.remove(&approval);
+                    self.working.attended.remove(&approval);
+                    self.published_mut(|state| {
+                        state.attended.remove(&approval);
+                    });
+                }
                 false
             }
             Message::Stop => true,
@@ -288,7 +299,7 @@ impl Bench {
         };
         if let Some(waiter) = self.waiters.remove(&id) {
             // Whoever is gone is detached by its connection's end.
-            let _ = waiter.send(heard);
+            let _ = waiter.tell.send(heard);
         }
     }
 

@@ -265,7 +265,6 @@ async fn an_approved_call_whose_file_changed_before_it_was_fetched_is_void() {
     let told = gate.check(Ask { hold_ms: Some(1), ..ask.clone() }, None).await.unwrap();
     assert!(told.pending);
     let item = wait_for(&desk, 1).await.remove(0);
-    assert_eq!(item["waiting"], false);
     desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
     std::fs::write(house.workspace.join("src/main.rs"), "fn main() { b() }\n").unwrap();
     let told = gate.check(ask, None).await.unwrap();

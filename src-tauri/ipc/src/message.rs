@@ -463,6 +463,11 @@ impl ErrorBody {
         RefusalCode::InvalidParams.because(sentence).into()
     }
 
+    /// There is no gate behind the window.
+    pub fn not_open(message: &str) -> Self {
+        RefusalCode::NotOpen.because(message).into()
+    }
+
     /// A method that is not there.
     pub fn unknown_method(method: &str) -> Self {
         RefusalCode::UnknownMethod.because(format!("there is no method {method:?}")).into()

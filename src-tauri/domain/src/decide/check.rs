@@ -65,14 +65,16 @@ fn paused(state: &State, check: &Check) -> Decided {
 fn attach(state: &State, check: &Check, now: At) -> Option<Decided> {
     let facts = &check.judged.facts;
     let same_action = |approval: &Approval| approval.judged.facts.action_digest == facts.action_digest;
-    let open = |approval: &&Approval| {
+    let alive = |approval: &&Approval| {
         approval.session == check.session
-            && !state.attended.contains(&approval.id)
             && same_action(approval)
             && approval.due_at().is_some_and(|due| now < due)
     };
+    let open = |approval: &&Approval| alive(approval) && !state.attended.contains(&approval.id);
     if let Some(again) = check.again {
-        if let Some(approval) = state.approvals.get(&again).filter(open) {
+        // A process that asks again has lost its old connection, even if that was not noticed yet.
+        let own = |approval: &&Approval| check.waiter.is_some() && approval.waiter == check.waiter;
+        if let Some(approval) = state.approvals.get(&again).filter(alive).filter(|a| open(a) || own(a)) {
             return Some(attached(check, approval));
         }
         if let Some(settled) = state.settled.get(&again).filter(|s| s.session == check.session) {
