@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::canonical::sha256;
 use crate::card::card;
+use crate::command::Programs;
 use crate::digest::Covered;
 use crate::path::Place;
 use crate::reading::{Reading, read_input};
@@ -31,20 +32,22 @@ pub struct RawCall<'a> {
 }
 
 /// What Placet knows of the machine and of itself, handed in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Known {
     /// The person's home folder, from the passwd entry.
     pub home: PathText,
     /// Placet's own folders, socket and programs; no call may touch them.
     pub own: Vec<PathText>,
+    /// What programs do by their words.
+    pub programs: Programs,
     /// The folders in which the agent's shell looks for programs, in order.
     pub path_folders: Vec<PathText>,
 }
 
 impl Known {
-    /// What is known where nothing is said of programs.
-    pub fn new(home: PathText, own: Vec<PathText>) -> Self {
-        Self { home, own, path_folders: Vec::new() }
+    /// What is known where the agent's PATH is not.
+    pub fn new(home: PathText, own: Vec<PathText>, programs: Programs) -> Self {
+        Self { home, own, programs, path_folders: Vec::new() }
     }
 }
 

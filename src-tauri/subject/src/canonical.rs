@@ -159,7 +159,7 @@ fn number_text(number: &serde_json::Number) -> String {
     number.as_f64().map_or_else(String::new, float_text)
 }
 
-/// The shortest digits that read back as the same double, set as ECMA-262 (Number::toString) sets them.
+/// The shortest digits that read back as the same double, set as ECMA-262 (`Number::toString`) sets them.
 fn float_text(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

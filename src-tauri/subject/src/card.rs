@@ -5,7 +5,7 @@ use placet_domain::subject::{PathSubject, UrlSubject};
 use placet_domain::{Action, Span, Subject};
 
 use crate::call::is_uninspectable;
-use crate::difference::{mark_paths, mark_texts};
+use crate::difference::{cut, mark_addresses, mark_paths, spans};
 use crate::reading::{FileChange, Reading};
 use crate::show::{show, show_bytes};
 
@@ -118,46 +118,30 @@ fn shown_url(url: &UrlSubject, notes: &[String]) -> ShownSubject {
     if url.odd && all.is_empty() {
         all.push("The address is spelled in an unusual way; above is what it is read as.".to_owned());
     }
-    if let Some(domain) = &url.registrable_domain
-        && *domain != url.host
-    {
-        all.push("The host belongs to whoever registered its last part.".to_owned());
-    }
     let differs = url.normalized != url.asked && url.normalized.strip_suffix('/') != Some(url.asked.as_str());
-    let (host, rest) = host_and_rest(url);
-    let scheme = format!("{}://", url.scheme);
     let (really, asked) = if differs {
-        mark_texts(&url.normalized, &url.asked)
+        mark_addresses(&url.normalized, &url.asked)
     } else {
         (vec![(url.normalized.clone(), false)], Vec::new())
     };
-    let cut = |from: usize, to: usize| crate::difference::cut(&really, from, to);
-    let (a, b) = (scheme.len(), scheme.len() + host.len());
-    let (lead, main, rest) = if url.normalized.len() == b + rest.len() && url.normalized[a..].starts_with(&host) {
-        (cut(0, a), cut(a, b), cut(b, url.normalized.len()))
-    } else {
-        (show(&scheme), show(&host), show(&rest))
-    };
-    ShownSubject {
-        action: url.action,
-        kind: "url".to_owned(),
-        lead,
-        main,
-        rest,
-        asked: crate::difference::spans(&asked),
-        notes: all,
-    }
+    let (from, to) = emphasised(url);
+    let lead = cut(&really, 0, from);
+    let main = cut(&really, from, to);
+    let rest = cut(&really, to, url.normalized.len());
+    ShownSubject { action: url.action, kind: "url".to_owned(), lead, main, rest, asked: spans(&asked), notes: all }
 }
 
-/// The host as it stands in the address (brackets included), and what follows it.
-fn host_and_rest(url: &UrlSubject) -> (String, String) {
-    let after = url.normalized.split_once("://").map_or("", |(_, after)| after);
+/// The part of the normalized address to look at, as byte offsets: what somebody registered, or else the whole host.
+fn emphasised(url: &UrlSubject) -> (usize, usize) {
+    let start = url.normalized.find("://").map_or(0, |at| at + 3);
+    let after = &url.normalized[start..];
     let authority = &after[..after.find(['/', '?', '#']).unwrap_or(after.len())];
     let host = match authority.rfind(':').filter(|colon| !authority[*colon..].contains(']')) {
         Some(colon) => &authority[..colon],
         None => authority,
     };
-    (host.to_owned(), after[host.len()..].to_owned())
+    let domain = url.registrable_domain.as_deref().filter(|domain| host.ends_with(domain)).unwrap_or(host);
+    (start + host.len() - domain.len(), start + host.len())
 }
 
 fn headline(reading: &Reading) -> String {

@@ -77,7 +77,8 @@ fn name(path: &PathSubject) -> String {
         match span {
             placet_domain::Span::Text { text: plain, .. } => text.push_str(&plain),
             placet_domain::Span::Escape { escape, count, .. } => {
-                text.push_str(&format!("[{escape}{}]", count.map_or(String::new(), |n| format!("\u{D7}{n}"))));
+                let times = count.map_or(String::new(), |n| format!("\u{D7}{n}"));
+                text.extend(["[", &escape, &times, "]"]);
             }
         }
     }

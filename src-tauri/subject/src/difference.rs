@@ -84,7 +84,7 @@ fn joined(spans: Vec<Span>) -> Vec<Span> {
     for span in spans {
         match (all.last_mut(), span) {
             (Some(Span::Text { text, mark }), Span::Text { text: more, mark: same }) if *mark == same => {
-                text.push_str(&more)
+                text.push_str(&more);
             }
             (_, span) => all.push(span),
         }
@@ -92,19 +92,65 @@ fn joined(spans: Vec<Span>) -> Vec<Span> {
     all
 }
 
-/// Marks the characters in which two texts differ, on both.
-pub(crate) fn mark_texts(one: &str, other: &str) -> (Pieces, Pieces) {
-    let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+/// Marks the characters in which an address as it is read differs from how it was written, on both.
+///
+/// Compared by its parts, so that a host of another spelling is marked as such and not by the letters it happens to
+/// share; within a part that changed, what both begin and end with stays unmarked.
+pub(crate) fn mark_addresses(real: &str, asked: &str) -> (Pieces, Pieces) {
+    let (a, b) = (parts(real), parts(asked));
     let (mut one, mut other) = (Pieces::new(), Pieces::new());
     for op in capture_diff_slices(Algorithm::Myers, &a, &b) {
-        let mark = !matches!(op, DiffOp::Equal { .. });
-        for (pieces, chars) in [(&mut one, &a[op.old_range()]), (&mut other, &b[op.new_range()])] {
-            if !chars.is_empty() {
-                pieces.push((chars.iter().collect(), mark));
+        let (real, asked) = (a[op.old_range()].concat(), b[op.new_range()].concat());
+        if matches!(op, DiffOp::Equal { .. }) {
+            push(&mut one, &real, false);
+            push(&mut other, &asked, false);
+        } else if real.starts_with("xn--") && !asked.is_ascii() {
+            // A name in its real spelling: all of it is news, and of the written one the foreign letters.
+            push(&mut one, &real, true);
+            asked.chars().for_each(|c| push(&mut other, c.encode_utf8(&mut [0; 4]), !c.is_ascii()));
+        } else {
+            let begin = shared(real.char_indices().zip(asked.chars()));
+            let end = shared_end(&real[begin..], &asked[begin..]);
+            for (pieces, text) in [(&mut one, real.as_str()), (&mut other, asked.as_str())] {
+                push(pieces, &text[..begin], false);
+                push(pieces, &text[begin..text.len() - end], true);
+                push(pieces, &text[text.len() - end..], false);
             }
         }
     }
     (one, other)
+}
+
+/// An address cut at its delimiters, which are parts of their own.
+fn parts(text: &str) -> Vec<&str> {
+    let is_delimiter = |c: char| matches!(c, '/' | '\\' | '.' | ':' | '@' | '?' | '#' | '&' | '=');
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = if is_delimiter(first) { first.len_utf8() } else { rest.find(is_delimiter).unwrap_or(rest.len()) };
+        parts.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    parts
+}
+
+/// Bytes of the beginning that both texts share.
+fn shared(pairs: impl Iterator<Item = ((usize, char), char)>) -> usize {
+    pairs.take_while(|((_, a), b)| a == b).last().map_or(0, |((at, c), _)| at + c.len_utf8())
+}
+
+/// Bytes of the end that both texts share.
+fn shared_end(one: &str, other: &str) -> usize {
+    one.chars().rev().zip(other.chars().rev()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
+}
+
+/// Adds to the pieces; neighbours with the same mark become one.
+fn push(pieces: &mut Pieces, text: &str, mark: bool) {
+    match pieces.last_mut() {
+        _ if text.is_empty() => {}
+        Some((last, same)) if *same == mark => last.push_str(text),
+        Some(_) | None => pieces.push((text.to_owned(), mark)),
+    }
 }
 
 /// Pieces made visible.

@@ -8,6 +8,7 @@ pub mod call;
 pub mod canonical;
 mod card;
 mod changed;
+pub mod command;
 mod content;
 mod difference;
 pub mod digest;
@@ -24,6 +25,7 @@ mod url;
 
 pub use call::{Known, RawCall, judge};
 pub use changed::changed;
+pub use command::{Programs, ProgramsError};
 pub use digest::NORMALIZER_VERSION;
 pub use explain::explain;
 pub use show::{DISPLAY_VERSION, show, show_bytes, unshow};

@@ -92,7 +92,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<File>, NoPatch> {
                     text.push('\n');
                 }
                 Some(File::Update { hunks, .. }) => {
-                    update_line(hunks, line).map_err(|what| NoPatch { line: at + 1, what })?
+                    update_line(hunks, line).map_err(|what| NoPatch { line: at + 1, what })?;
                 }
                 Some(File::Delete { .. }) if line.trim().is_empty() => {}
                 Some(File::Delete { .. }) => return wrong(at, "a deleted file has no lines"),
@@ -214,7 +214,7 @@ mod tests {
             .remove(0)
         {
             File::Update { hunks, .. } => hunks,
-            other => panic!("{other:?}"),
+            other @ (File::Add { .. } | File::Delete { .. }) => panic!("{other:?}"),
         };
         assert_eq!(apply("a\nb\nc\n", &hunks("@@\n a\n-b\n+B")).unwrap(), "a\nB\nc\n");
         assert_eq!(apply("a\nb\na\nb\n", &hunks("@@ a\n@@ a\n-b\n+B")).unwrap(), "a\nb\na\nB\n");

@@ -113,8 +113,32 @@ fn char_flag(c: char) -> Option<Flag> {
         GeneralCategory::SpaceSeparator | GeneralCategory::LineSeparator | GeneralCategory::ParagraphSeparator => {
             Some(Flag::NonAsciiSpace)
         }
-        GeneralCategory::Format | GeneralCategory::PrivateUse | GeneralCategory::Unassigned => Some(Flag::Invisible),
-        _ => None,
+        GeneralCategory::Format
+        | GeneralCategory::PrivateUse
+        | GeneralCategory::Unassigned
+        | GeneralCategory::Surrogate => Some(Flag::Invisible),
+        GeneralCategory::UppercaseLetter
+        | GeneralCategory::LowercaseLetter
+        | GeneralCategory::TitlecaseLetter
+        | GeneralCategory::ModifierLetter
+        | GeneralCategory::OtherLetter
+        | GeneralCategory::NonspacingMark
+        | GeneralCategory::SpacingMark
+        | GeneralCategory::EnclosingMark
+        | GeneralCategory::DecimalNumber
+        | GeneralCategory::LetterNumber
+        | GeneralCategory::OtherNumber
+        | GeneralCategory::ConnectorPunctuation
+        | GeneralCategory::DashPunctuation
+        | GeneralCategory::OpenPunctuation
+        | GeneralCategory::ClosePunctuation
+        | GeneralCategory::InitialPunctuation
+        | GeneralCategory::FinalPunctuation
+        | GeneralCategory::OtherPunctuation
+        | GeneralCategory::MathSymbol
+        | GeneralCategory::CurrencySymbol
+        | GeneralCategory::ModifierSymbol
+        | GeneralCategory::OtherSymbol => None,
     }
 }
 
@@ -195,12 +219,10 @@ fn label_of_kind(c: char) -> &'static str {
         GeneralCategoryGroup::Letter => "unusual letter",
         GeneralCategoryGroup::Number => "unusual digit",
         GeneralCategoryGroup::Punctuation | GeneralCategoryGroup::Symbol => "looks like another sign",
-        GeneralCategoryGroup::Other => match c.general_category() {
-            GeneralCategory::Control => "control character",
-            GeneralCategory::PrivateUse => "private-use character",
-            GeneralCategory::Unassigned => "unassigned character",
-            _ => "invisible character",
-        },
+        GeneralCategoryGroup::Other if c.is_control() => "control character",
+        GeneralCategoryGroup::Other if c.general_category() == GeneralCategory::PrivateUse => "private-use character",
+        GeneralCategoryGroup::Other if c.general_category() == GeneralCategory::Unassigned => "unassigned character",
+        GeneralCategoryGroup::Other => "invisible character",
     }
 }
 
@@ -310,7 +332,7 @@ fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties) and what is drawn as nothing besides.
+/// `Default_Ignorable_Code_Point` (Unicode 16) and what is drawn as nothing besides.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,

@@ -509,14 +509,15 @@ mod tests {
     fn names_of_mcp_tools_are_taken_apart() {
         let mcp = |agent: &str, name: &str| match meaning(agent, name, |_| false) {
             Meaning::Mcp { server, tool } => format!("{server} · {tool}"),
-            other => format!("{other:?}"),
+            Meaning::Known(..) => "known".to_owned(),
+            Meaning::Unknown => "unknown".to_owned(),
         };
         assert_eq!(mcp("claude-code", "mcp__fs__write_file"), "fs · write_file");
         assert_eq!(mcp("gemini-cli", "mcp_fs_write_file"), "fs · write_file");
         assert_eq!(mcp("copilot", "fs-write_file"), "fs · write_file");
         assert_eq!(mcp("copilot", "fs/write_file"), "fs · write_file");
         assert_eq!(mcp("opencode", "fs_write_file"), "fs · write_file");
-        assert_eq!(mcp("claude-code", "mcp____x"), "Unknown");
-        assert_eq!(mcp("claude-code", "mcp__fs__"), "Unknown");
+        assert_eq!(mcp("claude-code", "mcp____x"), "unknown");
+        assert_eq!(mcp("claude-code", "mcp__fs__"), "unknown");
     }
 }

@@ -129,6 +129,22 @@ pub(crate) fn look(asked: &str, action: Action) -> UrlLook {
     UrlLook { subject, refused, flags, notes }
 }
 
+/// A host that a command contacts by a protocol of its own: rules for hosts speak of it, grants for addresses do not.
+pub(crate) fn look_host(host: &str, action: Action) -> UrlLook {
+    let bracketed = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
+    let look = look(&format!("https://{bracketed}/"), action);
+    let mut subject = look.subject;
+    host.clone_into(&mut subject.asked);
+    subject.normalized.clone_from(&subject.host);
+    subject.scheme.clear();
+    subject.path.clear();
+    subject.port = 0;
+    // A name under `.invalid` stands for a host that only the program's own settings know.
+    subject.odd |= subject.host.is_empty() || subject.host.ends_with(".invalid");
+    let flags = look.flags.into_iter().filter(|flag| *flag != Flag::OddPort).collect();
+    UrlLook { subject, refused: None, flags, notes: look.notes }
+}
+
 fn unparsed(asked: &str, action: Action) -> UrlSubject {
     UrlSubject {
         action,

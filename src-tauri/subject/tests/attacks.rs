@@ -1,6 +1,6 @@
 //! Every case of `tests/data/attacks.jsonl` of kind url, path, digest and display: its `expected`, as far as it belongs to
 //! this room (what policy and grants make of it is tested where they live). Where we decide otherwise, a comment says why.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, missing_docs)]
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use placet_domain::subject::{NetworkClass, PathSubject, UrlSubject};
 use placet_domain::{Flag, Judged, PathText, RefusedCode, Span, Subject};
-use placet_subject::{Known, RawCall, judge, unshow};
+use placet_subject::{Known, Programs, RawCall, judge, unshow};
 use serde_json::{Value, json};
 
 /// A workspace on disk that stands for the cases' `/ws`, with everything else beside it.
@@ -38,7 +38,11 @@ impl Room {
     }
 
     fn known(&self) -> Known {
-        Known::new(self.at("/home/u").as_str().into(), vec![self.at("/placet").as_str().into()])
+        Known::new(
+            self.at("/home/u").as_str().into(),
+            vec![self.at("/placet").as_str().into()],
+            Programs::builtin().unwrap(),
+        )
     }
 
     fn judge_raw(&self, tool: &str, input: &[u8]) -> Judged {
@@ -410,6 +414,7 @@ fn path_017_our_own_files() {
     let known = Known::new(
         room.at("/home/u").as_str().into(),
         vec![room.at("/placet/placet.db").as_str().into(), room.at("/placet").as_str().into()],
+        Programs::builtin().unwrap(),
     );
     let ws = PathText::from(room.at("/ws").as_str());
     for (tool, path) in [

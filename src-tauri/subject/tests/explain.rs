@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use placet_domain::PathText;
-use placet_subject::{Known, RawCall, explain, judge};
+use placet_subject::{Known, Programs, RawCall, explain, judge};
 use serde_json::{Value, json};
 
 /// A folder that is not there on any machine; nothing is read from it.
 const HOME: &str = "/home/dev";
 
 fn known() -> Known {
-    Known::new(HOME.into(), vec!["/home/dev/.local/share/placet".into()])
+    Known::new(HOME.into(), vec!["/home/dev/.local/share/placet".into()], Programs::builtin().unwrap())
 }
 
 fn clients() -> PathBuf {

@@ -1,5 +1,5 @@
 //! Paths against the kernel: what is called inside is what `openat2` opens beneath, and normalizing is idempotent.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, missing_docs)]
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use placet_domain::subject::PathSubject;
 use placet_domain::{Flag, Judged, PathText, Subject};
-use placet_subject::{Known, RawCall, judge};
+use placet_subject::{Known, Programs, RawCall, judge};
 use proptest::prelude::*;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn call(tool: &str, path: &str, workspace: &str) -> Judged {
     let ws = PathText::from(workspace);
     let input = json!({"file_path": path, "content": "x"}).to_string();
     let call = RawCall { agent: "claude-code", tool, input: input.as_bytes(), cwd: &ws, workspace: &ws, call_id: None };
-    judge(&call, &Known::new("/home/dev".into(), Vec::new()))
+    judge(&call, &Known::new("/home/dev".into(), Vec::new(), Programs::default()))
 }
 
 fn path_of(judged: &Judged) -> &PathSubject {

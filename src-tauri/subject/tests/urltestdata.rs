@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use placet_domain::{PathText, RefusedCode, Subject};
-use placet_subject::{Known, RawCall, judge, unshow};
+use placet_subject::{Known, Programs, RawCall, judge, unshow};
 use serde_json::{Value, json};
 
 #[test]
@@ -57,7 +57,7 @@ fn fetch(asked: &str) -> placet_domain::Judged {
         workspace: &cwd,
         call_id: None,
     };
-    judge(&call, &Known::new("/home/dev".into(), Vec::new()))
+    judge(&call, &Known::new("/home/dev".into(), Vec::new(), Programs::default()))
 }
 
 /// The standard's serialization, less what a subject leaves out: userinfo, fragment and one trailing dot of the host.

@@ -70,14 +70,7 @@ pub(crate) enum NamedBy {
 /// Looks at a path that a call names.
 pub(crate) fn look(asked: &[u8], action: Action, place: &Place<'_>, by: NamedBy) -> PathLook {
     if let Err(refused) = spelling(asked, place) {
-        let path = PathText::from_bytes(asked);
-        return PathLook {
-            subject: unresolved(asked, action, path),
-            refused: Some(refused),
-            flags: Vec::new(),
-            notes: Vec::new(),
-            found: None,
-        };
+        return not_looked_at(unresolved(asked, action, PathText::from_bytes(asked)), refused, by);
     }
     let absolute = absolute(asked, place.cwd);
     let normalized = normalize(&absolute);
@@ -205,16 +198,20 @@ fn stuck_look(asked: &[u8], action: Action, normalized: PathText, stuck: &Stuck,
         Stuck::Unreadable(rustix::io::Errno::LOOP) => "The path goes through too many symbolic links.",
         Stuck::Unreadable(_) => "Placet may not look at this path, so nobody can say what it is.",
     };
-    let mut subject = unresolved(asked, action, normalized);
-    // Where it ends is not known, so no rule and no grant may speak for it.
-    subject.protected = true;
     let refused = Refused { code: stuck.code(), reason: reason.to_owned() };
+    not_looked_at(unresolved(asked, action, normalized), refused, by)
+}
+
+/// A path of which nobody can say where it ends: no rule and no grant may speak for it.
+fn not_looked_at(mut subject: PathSubject, refused: Refused, by: NamedBy) -> PathLook {
+    subject.protected = true;
     match by {
         NamedBy::Tool => {
             PathLook { subject, refused: Some(refused), flags: Vec::new(), notes: Vec::new(), found: None }
         }
         NamedBy::Command => {
-            PathLook { subject, refused: None, flags: vec![Flag::Protected], notes: vec![refused.reason], found: None }
+            let notes = vec![refused.reason];
+            PathLook { subject, refused: None, flags: vec![Flag::Protected], notes, found: None }
         }
     }
 }

@@ -194,10 +194,7 @@ pub(super) fn is_secret(path: &PathText) -> bool {
     let Some(name) = names.last() else { return false };
     let stem = name.split('.').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let is_example = name.ends_with(".example")
-        || name.ends_with(".sample")
-        || name.ends_with(".template")
-        || name.ends_with(".dist");
+    let is_example = matches!(extension, "example" | "sample" | "template" | "dist");
     let is_public = extension == "pub";
     let by_name = name == ".env"
         || name.starts_with(".env.") && !is_example

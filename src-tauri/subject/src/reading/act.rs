@@ -4,6 +4,7 @@ use placet_domain::subject::ToolSubject;
 use placet_domain::{Action, Refused, RefusedCode, Span, Subject};
 use serde_json::{Map, Value};
 
+use super::files::edit_of;
 use super::{FileChange, Reading};
 use crate::call::malformed;
 use crate::content;
@@ -31,12 +32,12 @@ impl<'a> Act<'a> {
                 self.write(path, content);
             }
             Does::Edit { path, old, new, all } => {
-                let edit = self.edit(self.input, old, new, all);
+                let edit = edit_of(self.input, old, new, all);
                 self.edit_file(path, edit.map(|edit| vec![edit]));
             }
             Does::Edits { path, list, old, new, all } => {
                 let edits = self.input.get(list).and_then(Value::as_array).and_then(|items| {
-                    items.iter().map(|item| item.as_object().and_then(|item| self.edit(item, old, new, all))).collect()
+                    items.iter().map(|item| item.as_object().and_then(|item| edit_of(item, old, new, all))).collect()
                 });
                 self.edit_file(path, edits);
             }
@@ -52,8 +53,7 @@ impl<'a> Act<'a> {
             Does::Command { command, folder } => self.command(command, folder),
             Does::Typed { text } => {
                 let Some(text) = self.text(text) else { return self.tool_alone(Action::Execute) };
-                self.tool_alone(Action::Execute);
-                self.reading.content.push(content::text(vec![Span::text("What would be typed")], "text", text));
+                self.typed(text);
             }
             Does::Url { url } => {
                 let Some(url) = self.text(url) else { return self.tool_alone(Action::Fetch) };
@@ -70,14 +70,11 @@ impl<'a> Act<'a> {
 
     /// A field that must be a text. Where it is not, the call is refused.
     pub(super) fn text(&mut self, field: &str) -> Option<&'a str> {
-        match self.input.get(field) {
-            Some(Value::String(text)) => Some(text),
-            Some(_) | None => {
-                self.reading
-                    .refuse(Some(malformed(format!("The tool takes a text named “{field}”, and the input has none."))));
-                None
-            }
+        if let Some(Value::String(text)) = self.input.get(field) {
+            return Some(text);
         }
+        self.reading.refuse(Some(malformed(format!("The tool takes a text named “{field}”, and the input has none."))));
+        None
     }
 
     pub(super) fn tool_alone(&mut self, action: Action) {
@@ -162,10 +159,7 @@ impl<'a> Act<'a> {
     }
 
     pub(super) fn url(&mut self, asked: &str) {
-        let look = url::look(asked, Action::Fetch);
-        self.reading.refuse(look.refused);
-        self.reading.flags.extend(look.flags);
-        self.reading.add(Subject::Url(look.subject), look.notes);
+        self.reading.add_url(url::look(asked, Action::Fetch));
     }
 
     pub(super) fn urls_in(&mut self, field: &str) {

@@ -87,12 +87,6 @@ impl Act<'_> {
         }
     }
 
-    pub(super) fn edit(&self, fields: &Map<String, Value>, old: &str, new: &str, all: &str) -> Option<Edit> {
-        let text = |field: &str| fields.get(field).and_then(Value::as_str).map(str::to_owned);
-        let all = fields.get(all).is_some_and(|value| value == &Value::Bool(true));
-        Some(Edit { old: text(old)?, new: text(new).or_else(|| (!fields.contains_key(new)).then(String::new))?, all })
-    }
-
     pub(super) fn edit_file(&mut self, path: &str, edits: Option<Vec<Edit>>) {
         let Some(path) = self.text(path) else { return self.tool_alone(Action::Write) };
         let look = self.look(path, Action::Write);
@@ -113,18 +107,15 @@ impl Act<'_> {
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             self.reading.note(note.clone());
         }
-        match applied.filter(|applied| applied.is_certain) {
-            Some(applied) => self.show_written(path, &before, &applied.text),
-            None => {
-                if old.is_none() {
-                    self.reading
-                        .note("The file as it is now cannot be shown; below are the texts that would be exchanged.");
-                }
-                self.reading.changes.push(FileChange::Replaced);
-                for edit in &edits {
-                    self.reading.content.push(content::diff(show(path), &edit.old, &edit.new));
-                }
-            }
+        if let Some(applied) = applied.filter(|applied| applied.is_certain) {
+            return self.show_written(path, &before, &applied.text);
+        }
+        if old.is_none() {
+            self.reading.note("The file as it is now cannot be shown; below are the texts that would be exchanged.");
+        }
+        self.reading.changes.push(FileChange::Replaced);
+        for edit in &edits {
+            self.reading.content.push(content::diff(show(path), &edit.old, &edit.new));
         }
     }
 
@@ -145,7 +136,7 @@ impl Act<'_> {
                 self.write(path, text);
             }
             "str_replace" => {
-                let edit = self.edit(self.input, "old_str", "new_str", "");
+                let edit = edit_of(self.input, "old_str", "new_str", "");
                 self.edit_file(path, edit.map(|edit| vec![edit]));
             }
             "insert" => {
@@ -229,4 +220,11 @@ impl Act<'_> {
             }
         }
     }
+}
+
+/// One exchange from a tool's fields; nothing where a text is missing. A missing new text takes the old one out.
+pub(super) fn edit_of(fields: &Map<String, Value>, old: &str, new: &str, all: &str) -> Option<Edit> {
+    let text = |field: &str| fields.get(field).and_then(Value::as_str).map(str::to_owned);
+    let all = fields.get(all).is_some_and(|value| value == &Value::Bool(true));
+    Some(Edit { old: text(old)?, new: text(new).or_else(|| (!fields.contains_key(new)).then(String::new))?, all })
 }

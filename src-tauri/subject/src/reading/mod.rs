@@ -15,6 +15,7 @@ use crate::file::{Before, before};
 use crate::path::{PathLook, Place};
 use crate::show::{show, text_flags};
 use crate::tools::{Meaning, meaning};
+use crate::url::UrlLook;
 
 /// Lines of content beyond which a call is long.
 const LONG_LINES: usize = 400;
@@ -150,7 +151,8 @@ impl Reading {
 
     /// Adds a path with the state of what it names; gives what a write or delete would change.
     pub(crate) fn add_path(&mut self, look: PathLook) -> Before {
-        let PathLook { subject, refused, flags, notes, found } = look;
+        let PathLook { subject, refused, flags, mut notes, found } = look;
+        notes.extend(refused.as_ref().map(|refused| refused.reason.clone()));
         self.refuse(refused);
         self.flags.extend(flags);
         let changes = matches!(subject.action, Action::Write | Action::Delete);
@@ -189,6 +191,14 @@ impl Reading {
         self.preimages.push(Value::Object(state));
         self.add(Subject::Path(subject), notes);
         before
+    }
+
+    pub(crate) fn add_url(&mut self, look: UrlLook) {
+        let UrlLook { subject, refused, flags, mut notes } = look;
+        notes.extend(refused.as_ref().map(|refused| refused.reason.clone()));
+        self.refuse(refused);
+        self.flags.extend(flags);
+        self.add(Subject::Url(subject), notes);
     }
 
     pub(crate) fn note(&mut self, note: impl Into<String>) {
