@@ -4,6 +4,7 @@
 
 mod crowd;
 mod restart;
+mod soak;
 mod without_a_gate;
 
 /// Asks for everything and waits as long as a test may take.

@@ -15,6 +15,7 @@ mod package;
 mod program;
 mod report;
 mod run;
+mod soak;
 mod system;
 mod test;
 
@@ -28,6 +29,7 @@ usage: cargo xtask COMMAND
   check          format, lints, types: what is quick to say
   bench          what Placet costs, side by side with what others cost; the table goes to docs/performance.md
   test-clients   real agent clients against a scripted model, with `placet hook` between them and their tools
+  soak           calls, answers and crashes at random, for ten minutes or as many as you say
   package        a release build and a Debian package
 ";
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Some((&"check", [])) => check::run(),
         Some((&"bench", words)) => bench::run(words),
         Some((&"test-clients", names)) => clients::run(names),
+        Some((&"soak", words)) => soak::run(words),
         Some((&"package", [])) => package::run(),
         Some((&("help" | "--help" | "-h"), _)) => {
             print!("{USAGE}");
