@@ -86,6 +86,11 @@ impl Gate {
         self.inner.writer.look(look)
     }
 
+    /// Now, by the gate's clock; it never runs backwards.
+    pub fn now(&self) -> placet_domain::At {
+        self.inner.writer.clock.now()
+    }
+
     /// Whether it is on its way out: new calls are refused, what waits stays pending.
     pub fn is_closing(&self) -> bool {
         self.inner.closing.load(Ordering::Acquire)
