@@ -9,7 +9,7 @@ const times = (n: number): string => (n === 1 ? "once" : `${n.toLocaleString("en
 export const text = {
   places: { inbox: "Inbox", grants: "Grants", history: "History", agents: "Agents", policy: "Policy", settings: "Settings" },
   placesLabel: "Places",
-  inboxWaiting: (n: number) => `Inbox, ${n.toLocaleString("en")} waiting`,
+  inboxWaiting: (n: string) => `Inbox, ${n} waiting`,
   windowTitle: (n: number) => (n > 0 ? `Placet · ${n.toLocaleString("en")} waiting` : "Placet"),
 
   verb: {

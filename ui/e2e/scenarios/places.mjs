@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+
+export const scenarios = {
+  "the keys 1 to 5 and the comma go to the places": async (open) => {
+    const window = await open();
+    for (const [key, place] of [["2", "grants"], ["3", "history"], ["4", "agents"], ["5", "policy"], [",", "settings"], ["1", "inbox"]]) {
+      await window.page.keyboard.press(key);
+      await window.id(place).waitFor();
+      assert.equal(await window.id(`place-${place}`).getAttribute("aria-current"), "page");
+    }
+    await window.close();
+  },
+
+  "the history pages as it is scrolled, filters, and opens a call": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("3");
+    await window.id("history-row").first().waitFor();
+    assert.ok((await window.id("history-row").count()) < 60);
+    for (let i = 0; i < 4; i += 1) {
+      await window.id("history-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+      await window.page.waitForTimeout(120);
+    }
+    assert.match(await window.id("history-count").textContent(), /^[3-9]\d\d\+ shown/);
+    await window.id("history-decision").selectOption("denied_by_rule");
+    await window.page.waitForFunction(() => [...document.querySelectorAll('[data-testid="history-row"]')].every((row) => row.dataset.decision === "denied_by_rule"));
+    await window.id("history-text").fill("no such word");
+    await window.id("history-empty").waitFor();
+    await window.id("history-clear").click();
+    await window.id("history-row").nth(4).click();
+    await window.id("history-call").waitFor();
+    await window.page.locator('[data-testid="life-event"][data-kind="approval_approved"]').waitFor();
+    await window.page.keyboard.press("Escape");
+    await window.id("history").waitFor();
+    await window.close();
+  },
+
+  "what was just answered stands at the top of the history": async (open) => {
+    const window = await open();
+    await window.id("queue-row").nth(2).click();
+    await window.ready();
+    await window.id("deny").click();
+    await window.page.waitForFunction(() => document.querySelector('[data-testid="queue-count"]')?.textContent === "9");
+    await window.page.keyboard.press("3");
+    await window.page.locator('[data-testid="history-row"][data-decision="denied"]').first().waitFor();
+    assert.match(await window.id("history-row").first().textContent(), /orders\.ts/);
+    await window.close();
+  },
+
+  "pausing is one switch, lifting asks": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("4");
+    await window.id("pause").click();
+    await window.id("notice-paused").waitFor();
+    assert.equal(await window.id("pause").getAttribute("aria-checked"), "true");
+    await window.id("pause").click();
+    await window.page.locator('[data-testid="lift-confirm"][data-armed="true"]').click();
+    await window.id("notice-paused").waitFor({ state: "detached" });
+    assert.equal(await window.id("session").count(), 4);
+    await window.close();
+  },
+
+  "a broken policy is named by its line, and the rule that asks is shown in it": async (open) => {
+    const window = await open("policy");
+    await window.id("notice-policy").waitFor();
+    await window.id("queue-row").first().click();
+    await window.id("why-rule").click();
+    await window.id("policy-error").waitFor();
+    assert.match(await window.id("policy-error").textContent(), /Line 20: .*aks/);
+    assert.equal(await window.page.locator('.ln.bad[data-line="20"]').count(), 1);
+    await window.page.locator('.ln.here[data-line="18"]').waitFor();
+    await window.close();
+  },
+
+  "a grant is revoked after asking": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("2");
+    await window.id("revoke").first().click();
+    await window.page.locator('[data-testid="revoke-confirm"][data-armed="true"]').click();
+    await window.page.locator('[data-testid="grant"][data-grant="g1"][data-state="revoked"]').waitFor();
+    await window.close();
+  },
+
+  "theme, text size, place and filter come back after a reload": async (open) => {
+    const window = await open();
+    await window.id("queue-filter").fill("codex");
+    await window.page.keyboard.press("Tab");
+    await window.page.keyboard.press(",");
+    await window.id("theme-dark").click();
+    await window.id("text-size-125").click();
+    await window.page.reload();
+    await window.id("settings").waitFor();
+    assert.equal(await window.page.evaluate(() => `${document.documentElement.className} ${document.documentElement.style.fontSize}`), "dark 125%");
+    await window.page.keyboard.press("1");
+    assert.equal(await window.id("queue-filter").inputValue(), "codex");
+    await window.close();
+  },
+
+  "without a gate and without being asked to, nothing is demonstrated": async (open) => {
+    const window = await open();
+    await window.page.goto(window.url);
+    await window.id("no-gate").waitFor();
+    assert.equal(await window.id("inbox").count(), 0);
+    await window.close();
+  },
+};
