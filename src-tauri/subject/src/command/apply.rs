@@ -14,6 +14,8 @@ pub(crate) struct Doing {
     pub(crate) deletes: Vec<String>,
     pub(crate) urls: Vec<String>,
     pub(crate) hosts: Vec<String>,
+    /// How many of the reads are perhaps no paths.
+    perhaps: usize,
     /// Script and program files.
     pub(crate) operands: Vec<String>,
     /// Folders to go to before paths are resolved (`git -C`).
@@ -46,6 +48,7 @@ impl Doing {
             deletes: Vec::new(),
             urls: Vec::new(),
             hosts: Vec::new(),
+            perhaps: 0,
             operands: Vec::new(),
             folders: Vec::new(),
             carried: Vec::new(),
@@ -86,9 +89,7 @@ pub(crate) fn apply(form: &Form, argv: &[String]) -> Doing {
     }
     let mut doing = Doing::new(Action::None);
     walk(form, words, &mut doing);
-    if let Some(word) = words.iter().find(|w| form.refuse.iter().any(|r| w.contains(r.as_str()))) {
-        doing.not_known(format!("“{word}” can change what it does."));
-    }
+    refuse(form, words, &mut doing);
     doing
 }
 
@@ -125,6 +126,12 @@ fn walk(form: &Form, words: &[String], doing: &mut Doing) {
     }
 }
 
+fn refuse(form: &Form, words: &[String], doing: &mut Doing) {
+    if let Some(word) = words.iter().find(|word| form.refuse.iter().any(|part| word.contains(part.as_str()))) {
+        doing.not_known(format!("“{word}” can change what it does."));
+    }
+}
+
 /// A program without subcommands, or one whose words name none.
 fn perform(form: &Form, words: &[String], doing: &mut Doing) {
     let mut events = Events::default();
@@ -147,6 +154,7 @@ fn perform(form: &Form, words: &[String], doing: &mut Doing) {
         None => form,
     };
     take(form, events, doing, true);
+    refuse(form, words, doing);
 }
 
 #[derive(Default)]
@@ -326,6 +334,10 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
     let mut in_place = Action::None;
     let mut at_place = false;
     let mut firsts = 0;
+    if whole {
+        doing.raise(form.effect);
+    }
+    let written_before = doing.writes.len() + doing.deletes.len();
     for (name, rule, value) in events.options {
         doing.raise(rule.effect);
         at_place |= rule.place;
@@ -352,7 +364,6 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
     if !whole {
         return;
     }
-    doing.raise(form.effect);
     doing.any_words |= form.any_words;
     doing.prefix_grantable &= form.prefix_grantable;
     doing.changes_shell |= form.changes_shell;
@@ -360,14 +371,17 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
     if form.runs_project_code {
         doing.flag(Flag::RunsProjectCode);
     }
-    let before = doing.reads.len() + doing.writes.len() + doing.deletes.len();
+    let written_by_options = doing.writes.len() + doing.deletes.len() > written_before;
+    let paths = |doing: &Doing| doing.reads.len() + doing.writes.len() + doing.deletes.len() - doing.perhaps;
+    let before = paths(doing);
     let reads_before = doing.reads.len();
     let count = events.operands.len() + usize::from(events.command.is_some());
     if count + firsts.min(1) < form.least {
         doing.not_known("It is given fewer words than it needs.");
     }
     operands(form, &events.operands, events.command, firsts > 0, doing);
-    let named = doing.reads.len() + doing.writes.len() + doing.deletes.len() > before;
+    let changes = matches!(form.effect, Action::Write | Action::Delete);
+    let named = paths(doing) > before || (changes && written_by_options);
     let starts: Vec<String> = doing.reads[reads_before..].to_vec();
     let needs_option = form.options.values().any(|o| o.place);
     let place = form.place.as_ref().filter(|_| !named && (at_place || !needs_option));
@@ -376,7 +390,14 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
         match form.effect {
             Action::Write => doing.writes.push(place.clone()),
             Action::Delete => doing.deletes.push(place.clone()),
-            Action::None | Action::Search | Action::List | Action::Read | Action::Fetch | Action::Execute | Action::Send | Action::Other => {
+            Action::None
+            | Action::Search
+            | Action::List
+            | Action::Read
+            | Action::Fetch
+            | Action::Execute
+            | Action::Send
+            | Action::Other => {
                 doing.reads.push(place.clone());
             }
         }
@@ -425,7 +446,13 @@ fn no_effect_without_target(doing: &mut Doing) {
         Action::Write => doing.writes.is_empty() && doing.deletes.is_empty(),
         Action::Delete => doing.deletes.is_empty(),
         Action::Fetch => doing.hosts.is_empty() && doing.urls.is_empty(),
-        Action::None | Action::Search | Action::List | Action::Read | Action::Execute | Action::Send | Action::Other => false,
+        Action::None
+        | Action::Search
+        | Action::List
+        | Action::Read
+        | Action::Execute
+        | Action::Send
+        | Action::Other => false,
     };
     if nowhere {
         doing.not_known("What it changes or reaches is not named.");
@@ -486,6 +513,8 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
     let nowhere = matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin");
     match role {
         Role::Text => {}
+        Role::Format if text.starts_with('+') => {}
+        Role::Format => doing.not_known(format!("“{text}” is a value to be set.")),
         Role::Read if nowhere => {}
         Role::Read => doing.reads.push(text.to_owned()),
         Role::Write if text == "-" => {}
@@ -500,6 +529,7 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
             let leads_out = text.starts_with(['/', '~']) || text.split(['/', ':']).any(|part| part == "..");
             if leads_out {
                 doing.reads.push(text.rsplit_once(':').map_or(text, |(_, path)| path).to_owned());
+                doing.perhaps += 1;
                 doing.raise(Action::Read);
             }
         }

@@ -45,7 +45,8 @@ pub(crate) fn table_name(argv0: &str) -> Option<&str> {
     match argv0.rsplit_once('/') {
         None => Some(argv0),
         Some((folder, name)) => {
-            matches!(folder, "/bin" | "/usr/bin" | "/sbin" | "/usr/sbin" | "/usr/local/bin" | "/opt/homebrew/bin").then_some(name)
+            matches!(folder, "/bin" | "/usr/bin" | "/sbin" | "/usr/sbin" | "/usr/local/bin" | "/opt/homebrew/bin")
+                .then_some(name)
         }
     }
 }

@@ -298,7 +298,8 @@ impl Reader<'_> {
         if let Some(first) = piece.words.first()
             && is_reserved(&text[first.range.clone()])
         {
-            part.why_not = Some(WhyNot::other("This word changes how the shell reads what follows.", first.range.clone()));
+            part.why_not =
+                Some(WhyNot::other("This word changes how the shell reads what follows.", first.range.clone()));
             part.effect = Action::strongest([Action::Execute, part.effect]);
         }
         self.redirects(text, piece, folders, depth, &mut part);
@@ -443,7 +444,13 @@ impl Reader<'_> {
         let argv = match carried {
             Carried::Shell(text) => {
                 let name = self.shell.name.clone();
-                let name = part.argv.first().and_then(|p| exe::table_name(p)).filter(|n| *n != "eval").unwrap_or(&name).to_owned();
+                let name = part
+                    .argv
+                    .first()
+                    .and_then(|p| exe::table_name(p))
+                    .filter(|n| *n != "eval")
+                    .unwrap_or(&name)
+                    .to_owned();
                 let name = if matches!(name.as_str(), "bash" | "sh" | "dash" | "zsh") { name } else { "sh".to_owned() };
                 return self.carry_text(&text, &name, folders, depth, part);
             }
@@ -452,7 +459,8 @@ impl Reader<'_> {
                 return;
             }
             Carried::WordsAndUnknown(argv) => {
-                let any_words = exe::table_name(&argv[0]).and_then(|name| self.programs.get(name)).is_some_and(|f| f.any_words);
+                let any_words =
+                    exe::table_name(&argv[0]).and_then(|name| self.programs.get(name)).is_some_and(|f| f.any_words);
                 if any_words {
                     part.reads.push(PathText::from("/"));
                 } else {
@@ -522,7 +530,30 @@ fn redirect_effect(part: &Part) -> Action {
 fn is_reserved(word: &str) -> bool {
     matches!(
         word,
-        "!" | "time" | "coproc" | "[[" | "{" | "}" | "if" | "then" | "else" | "elif" | "fi" | "for" | "while" | "until" | "do"
-            | "done" | "case" | "esac" | "select" | "function" | "in" | "repeat" | "foreach" | "end" | "nocorrect" | "noglob"
+        "!" | "time"
+            | "coproc"
+            | "[["
+            | "{"
+            | "}"
+            | "if"
+            | "then"
+            | "else"
+            | "elif"
+            | "fi"
+            | "for"
+            | "while"
+            | "until"
+            | "do"
+            | "done"
+            | "case"
+            | "esac"
+            | "select"
+            | "function"
+            | "in"
+            | "repeat"
+            | "foreach"
+            | "end"
+            | "nocorrect"
+            | "noglob"
     )
 }

@@ -195,8 +195,8 @@ pub(crate) fn awk(text: &str) -> Option<()> {
                     at += 1;
                 }
                 before = match &text[start..at] {
-                    "system" | "getline" | "close" | "fflush" | "ARGV" | "ARGC" | "ENVIRON" | "PROCINFO" | "function"
-                    | "func" | "extension" | "switch" | "SYMTAB" | "FUNCTAB" => return None,
+                    "system" | "getline" | "close" | "fflush" | "ARGV" | "ARGC" | "ENVIRON" | "PROCINFO"
+                    | "function" | "func" | "extension" | "switch" | "SYMTAB" | "FUNCTAB" => return None,
                     "print" | "printf" | "return" | "in" | "else" | "do" | "case" => Before::Either,
                     "BEGIN" | "END" | "if" | "while" | "for" => Before::Operator,
                     _ => Before::Operand,
@@ -294,8 +294,23 @@ pub(crate) fn jq(text: &str) -> Option<()> {
             let word = &rest[..word_end];
             let elsewhere = matches!(
                 word,
-                "env" | "ENV" | "import" | "include" | "modulemeta" | "get_search_list" | "load" | "strload" | "load_str"
-                    | "envsubst" | "strenv" | "system" | "eval" | "exec" | "load_xml" | "load_props" | "load_base64"
+                "env"
+                    | "ENV"
+                    | "import"
+                    | "include"
+                    | "modulemeta"
+                    | "get_search_list"
+                    | "load"
+                    | "strload"
+                    | "load_str"
+                    | "envsubst"
+                    | "strenv"
+                    | "system"
+                    | "eval"
+                    | "exec"
+                    | "load_xml"
+                    | "load_props"
+                    | "load_base64"
             );
             if elsewhere && before != '.' {
                 return None;
@@ -317,9 +332,27 @@ pub(crate) fn harmless_git_setting(text: &str) -> bool {
     let looks = ["color.", "column.", "advice."].iter().any(|start| key.starts_with(start));
     let exact = matches!(
         key.as_str(),
-        "core.quotepath" | "core.abbrev" | "core.safecrlf" | "core.autocrlf" | "log.showsignature" | "log.date" | "log.decorate"
-            | "diff.renames" | "diff.noprefix" | "diff.algorithm" | "diff.context" | "user.name" | "user.email" | "init.defaultbranch"
-            | "commit.gpgsign" | "tag.gpgsign" | "pull.rebase" | "safe.directory" | "status.short" | "status.relativepaths" | "grep.linenumber"
+        "core.quotepath"
+            | "core.abbrev"
+            | "core.safecrlf"
+            | "core.autocrlf"
+            | "log.showsignature"
+            | "log.date"
+            | "log.decorate"
+            | "diff.renames"
+            | "diff.noprefix"
+            | "diff.algorithm"
+            | "diff.context"
+            | "user.name"
+            | "user.email"
+            | "init.defaultbranch"
+            | "commit.gpgsign"
+            | "tag.gpgsign"
+            | "pull.rebase"
+            | "safe.directory"
+            | "status.short"
+            | "status.relativepaths"
+            | "grep.linenumber"
     );
     let no_pager = key == "core.pager" && matches!(value, "cat" | "");
     looks || (exact && !(key == "log.showsignature" && value != "false")) || no_pager

@@ -84,7 +84,10 @@ fn same_command(command: &SimpleCommand, piece: &Piece, text: &str, options: &Pa
         }
     }
     words.len() == piece.words.len()
-        && words.iter().zip(&piece.words).all(|(raw, word)| same_word(raw, &word.text, &text[word.range.clone()], options))
+        && words
+            .iter()
+            .zip(&piece.words)
+            .all(|(raw, word)| same_word(raw, &word.text, &text[word.range.clone()], options))
         && redirects.len() == piece.redirects.len()
         && redirects.iter().zip(&piece.redirects).all(|(redirect, ours)| {
             let target = |raw: &str| same_word(raw, &ours.target.text, &text[ours.target.range.clone()], options);

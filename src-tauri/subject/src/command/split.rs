@@ -96,7 +96,9 @@ fn odd_character(text: &str) -> Option<WhyNot> {
         if c.is_control() && !matches!(c, '\n' | '\t') {
             return Some(WhyNot::new(Flag::Control, "There is a control character in the command.", range));
         }
-        if !c.is_ascii() && (c.is_whitespace() || matches!(c, '\u{200B}' | '\u{2060}' | '\u{FEFF}' | '\u{2800}' | '\u{3164}' | '\u{180E}'))
+        if !c.is_ascii()
+            && (c.is_whitespace()
+                || matches!(c, '\u{200B}' | '\u{2060}' | '\u{FEFF}' | '\u{2800}' | '\u{3164}' | '\u{180E}'))
         {
             let sentence = "There is a blank in the command that is not a plain space.";
             return Some(WhyNot::new(Flag::NonAsciiSpace, sentence, range));
@@ -133,7 +135,13 @@ impl<'t> Tokens<'t> {
             return Err(WhyNot::parse("The shell's grammar does not cover this text.", range));
         }
         let token = match node.kind() {
-            "program" | "list" | "pipeline" | "redirected_statement" | "command" | "command_name" | "file_redirect"
+            "program"
+            | "list"
+            | "pipeline"
+            | "redirected_statement"
+            | "command"
+            | "command_name"
+            | "file_redirect"
             | "heredoc_redirect" => {
                 let mut cursor = node.walk();
                 for child in node.children(&mut cursor) {
@@ -323,7 +331,8 @@ impl<'t> Tokens<'t> {
             if end_word.is_empty() || !end_word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
                 return Err(WhyNot::other("A here-document has an odd end word.", word.clone()));
             }
-            let line_end = self.line_end(word.end).ok_or_else(|| WhyNot::parse("A here-document has no text.", here.clone()))?;
+            let line_end =
+                self.line_end(word.end).ok_or_else(|| WhyNot::parse("A here-document has no text.", here.clone()))?;
             let body = &self.text[line_end + 1..];
             let length = document_length(body, &end_word)
                 .ok_or_else(|| WhyNot::parse("A here-document does not end.", here.clone()))?;
@@ -453,7 +462,11 @@ fn rough(node: Node<'_>, text: &str, pieces: &mut Vec<Piece>) {
     let mut cursor = node.walk();
     match node.kind() {
         "command" => {
-            let mut piece = Piece { range: node.byte_range(), operator: if pieces.is_empty() { "" } else { ";" }.to_owned(), ..Piece::default() };
+            let mut piece = Piece {
+                range: node.byte_range(),
+                operator: if pieces.is_empty() { "" } else { ";" }.to_owned(),
+                ..Piece::default()
+            };
             for child in node.children(&mut cursor) {
                 if child.kind() == "file_redirect" {
                     rough_redirect(child, text, &mut piece);
@@ -467,7 +480,8 @@ fn rough(node: Node<'_>, text: &str, pieces: &mut Vec<Piece>) {
             let before = pieces.len();
             for child in node.children(&mut cursor) {
                 if child.kind() == "file_redirect" {
-                    let mut piece = if pieces.len() > before { pieces.pop().unwrap_or_default() } else { Piece::default() };
+                    let mut piece =
+                        if pieces.len() > before { pieces.pop().unwrap_or_default() } else { Piece::default() };
                     if piece.words.is_empty() {
                         piece.range = node.byte_range();
                     }
@@ -496,7 +510,9 @@ fn rough_redirect(node: Node<'_>, text: &str, piece: &mut Piece) {
         } else if child.kind() != "file_descriptor" {
             let word = literal(text, child.byte_range(), false);
             match operator.take() {
-                Some(operator) => piece.redirects.push(Redirect { operator, descriptor: None, target: word, document: None }),
+                Some(operator) => {
+                    piece.redirects.push(Redirect { operator, descriptor: None, target: word, document: None })
+                }
                 None => piece.words.push(word),
             }
         }

@@ -219,6 +219,8 @@ pub(crate) enum Role {
     Move,
     /// Perhaps a path read; counted where it leads out of the folder.
     Maybe,
+    /// Text that begins with “+” (`date +%F`); anything else is a value to be set.
+    Format,
     /// A URL fetched.
     Url,
     /// A URL or host something is sent to.
@@ -258,6 +260,7 @@ impl Role {
             "delete" => Self::Delete,
             "move" => Self::Move,
             "maybe" => Self::Maybe,
+            "format" => Self::Format,
             "url" => Self::Url,
             "send" => Self::Send,
             "host" => Self::Host,
@@ -279,7 +282,14 @@ impl Role {
     /// The least effect of a program that has such a word.
     pub(crate) fn effect(self) -> Action {
         match self {
-            Self::Text | Self::Host | Self::Folder | Self::Sed | Self::Awk | Self::Jq | Self::GitSetting => Action::None,
+            Self::Text
+            | Self::Format
+            | Self::Host
+            | Self::Folder
+            | Self::Sed
+            | Self::Awk
+            | Self::Jq
+            | Self::GitSetting => Action::None,
             Self::Command | Self::CommandWithUnknown | Self::CommandForEach | Self::Shell | Self::Maybe => Action::None,
             Self::Read => Action::Read,
             Self::Write => Action::Write,
@@ -385,7 +395,9 @@ impl Form {
             }
         }
         options.extend(own);
-        let inherited = |own: Option<Action>, of: fn(&Self) -> Action| own.unwrap_or_else(|| parent.filter(|_| mode).map_or(Action::Execute, of));
+        let inherited = |own: Option<Action>, of: fn(&Self) -> Action| {
+            own.unwrap_or_else(|| parent.filter(|_| mode).map_or(Action::Execute, of))
+        };
         let mut form = Self {
             effect: inherited(written.effect, |p| p.effect),
             style: written.style.unwrap_or_else(|| parent.map_or(Style::Gnu, |p| p.style)),
@@ -402,7 +414,12 @@ impl Form {
             any_options: written.any_options || parent.is_some_and(|p| p.any_options),
             any_words: written.any_words,
             digits: written.digits,
-            refuse: written.refuse.iter().cloned().chain(parent.iter().flat_map(|p| p.refuse.iter().cloned())).collect(),
+            refuse: written
+                .refuse
+                .iter()
+                .cloned()
+                .chain(parent.iter().flat_map(|p| p.refuse.iter().cloned()))
+                .collect(),
             runs_project_code: written.runs_project_code,
             prefix_grantable: written.prefix_grantable.unwrap_or(true),
             changes_shell: written.changes_shell,
@@ -419,7 +436,10 @@ impl Form {
         if needs_place && form.place.is_none() && !has_path {
             return Err("what it writes or deletes is not said: give “place” or a role for its operands".to_owned());
         }
-        if form.effect == Action::Fetch && form.hosts.is_empty() && !form.operands.roles().any(|r| matches!(r, Role::Url | Role::Host)) {
+        if form.effect == Action::Fetch
+            && form.hosts.is_empty()
+            && !form.operands.roles().any(|r| matches!(r, Role::Url | Role::Host))
+        {
             return Err("whom it contacts is not said: give “hosts” or a role for its operands".to_owned());
         }
         let mut subs = Vec::new();
@@ -441,7 +461,10 @@ impl Form {
                 None => {
                     for name in &sub.names {
                         for words in spelled_out(name) {
-                            subs.push((words.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), Arc::clone(&compiled)));
+                            subs.push((
+                                words.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+                                Arc::clone(&compiled),
+                            ));
                         }
                     }
                 }
@@ -486,7 +509,12 @@ impl Operands {
     }
 }
 
-fn add_options(options: &mut BTreeMap<String, OptionRule>, names: &str, takes: Takes, effect: Action) -> Result<(), String> {
+fn add_options(
+    options: &mut BTreeMap<String, OptionRule>,
+    names: &str,
+    takes: Takes,
+    effect: Action,
+) -> Result<(), String> {
     for name in names.split_whitespace() {
         add_option(options, name, OptionRule { takes, effect, first: false, place: false })?;
     }
