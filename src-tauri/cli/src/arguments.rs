@@ -1,0 +1,239 @@
+//! The command line of everything but the hook.
+
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand};
+use placet_ipc::{Flags, Places};
+
+use crate::{
+    exit, explain, hook, policy,
+    say::{self, Form},
+    serve, supervise,
+    take_away::{self, Kind},
+    views,
+};
+
+#[derive(Debug, Parser)]
+#[command(name = "placet", version, about = "Approvals for AI agents' tool calls", max_term_width = 100)]
+struct Line {
+    /// Where the history and the socket lie, instead of ~/.local/share/placet
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Where policy.toml lies, instead of ~/.config/placet
+    #[arg(long, global = true, value_name = "DIR")]
+    config_dir: Option<PathBuf>,
+    /// Where the gate listens, instead of DATA/run/gate.sock
+    #[arg(long, global = true, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Say it as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// One hook call of a client: its JSON on stdin, its answer on stdout
+    #[command(disable_help_flag = true)]
+    Hook {
+        /// CLIENT [--event E] [--client-timeout-ms N]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CLIENT")]
+        arguments: Vec<OsString>,
+    },
+    /// The gate without a window
+    Serve {
+        /// Take answers on stdin, JSON-RPC a line; needs --data-dir
+        #[arg(long)]
+        supervise: bool,
+    },
+    /// What Placet makes of a call given on stdin as {tool, input, cwd, agent?, workspace?}
+    Explain,
+    /// How the gate is
+    Status,
+    /// What waits for an answer
+    Pending(Pending),
+    /// What was granted
+    Grants(Grants),
+    /// What happened
+    History(Search),
+    /// Say no to what waits
+    Deny(TakeAway),
+    /// Take back what waits
+    Cancel(TakeAway),
+    /// End grants
+    Revoke(TakeAway),
+    /// Deny everything from now on; only the window lifts it
+    Pause,
+    /// Look at a policy
+    Policy {
+        #[command(subcommand)]
+        command: Policy,
+    },
+}
+
+#[derive(Debug, Args)]
+struct TakeAway {
+    /// Which
+    #[arg(required = true)]
+    ids: Vec<String>,
+    /// Words for the agent, or for the record
+    #[arg(long)]
+    note: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct Pending {
+    /// Only of this session
+    #[arg(long)]
+    session: Option<String>,
+    /// Only of this agent
+    #[arg(long)]
+    agent: Option<String>,
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Debug, Args)]
+struct Grants {
+    /// Only in this state: active, expired, exhausted, revoked, dead
+    #[arg(long)]
+    state: Option<String>,
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Debug, Args)]
+struct Page {
+    /// What the last page gave as `next`
+    #[arg(long)]
+    after: Option<String>,
+    /// How many, at most 1000
+    #[arg(long)]
+    limit: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+struct Search {
+    /// Words that occur
+    text: Option<String>,
+    /// Only of this agent
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only of this tool
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only with this decision
+    #[arg(long)]
+    decision: Option<String>,
+    /// Only under this folder
+    #[arg(long)]
+    under: Option<String>,
+    /// Only with this host
+    #[arg(long)]
+    host: Option<String>,
+    /// From this moment, in Unix milliseconds
+    #[arg(long)]
+    from_ms: Option<i64>,
+    /// To this moment, in Unix milliseconds
+    #[arg(long)]
+    to_ms: Option<i64>,
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Debug, Subcommand)]
+enum Policy {
+    /// Whether a policy is valid; without FILE, the one that is in place
+    Check {
+        /// The file
+        file: Option<PathBuf>,
+    },
+    /// Which rule decides a call given on stdin, and why
+    Try,
+}
+
+/// Reads the command line and does what it says.
+pub(crate) fn run() -> ExitCode {
+    let line = Line::parse();
+    let form = Form::of(line.json);
+    let flags = Flags { data_dir: line.data_dir, config_dir: line.config_dir, socket: line.socket };
+    if let Command::Hook { arguments } = line.command {
+        return hook::main(arguments.into_iter(), flags);
+    }
+    let places = match Places::new(&flags) {
+        Ok(places) => places,
+        Err(error) => {
+            say::trouble(error);
+            return exit::usage();
+        }
+    };
+    match line.command {
+        // Dispatched above: the hook answers in its client's words even where the places are wrong.
+        Command::Hook { arguments } => hook::main(arguments.into_iter(), flags),
+        Command::Serve { supervise: false } => serve::run(places, form),
+        Command::Serve { supervise: true } => supervise::run(places, flags.data_dir.is_some()),
+        Command::Explain => explain::run(&places, Form::of_terminal(line.json)),
+        Command::Status => views::status(&places, form),
+        Command::Pending(filter) => views::pending(&places, form, filter.into()),
+        Command::Grants(filter) => views::grants(&places, form, filter.into()),
+        Command::History(filter) => views::history(&places, form, filter.into()),
+        Command::Deny(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Deny, ids, note),
+        Command::Cancel(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Cancel, ids, note),
+        Command::Revoke(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Revoke, ids, note),
+        Command::Pause => take_away::pause(&places, form),
+        Command::Policy { command: Policy::Check { file } } => policy::check(&places, form, file),
+        Command::Policy { command: Policy::Try } => policy::try_call(&places, Form::of_terminal(line.json)),
+    }
+}
+
+impl From<Pending> for views::Filter {
+    fn from(filter: Pending) -> Self {
+        Self::default()
+            .with("session", filter.session)
+            .with("agent", filter.agent)
+            .with("after", filter.page.after)
+            .with("limit", filter.page.limit)
+    }
+}
+
+impl From<Grants> for views::Filter {
+    fn from(filter: Grants) -> Self {
+        Self::default().with("state", filter.state).with("after", filter.page.after).with("limit", filter.page.limit)
+    }
+}
+
+impl From<Search> for views::Filter {
+    fn from(filter: Search) -> Self {
+        // A page of the history goes on after a number.
+        let after = filter
+            .page
+            .after
+            .map(|after| after.parse::<u64>().map_or_else(|_| serde_json::Value::from(after), serde_json::Value::from));
+        Self::default()
+            .with("text", filter.text)
+            .with("agent", filter.agent)
+            .with("tool", filter.tool)
+            .with("decision", filter.decision)
+            .with("under", filter.under)
+            .with("host", filter.host)
+            .with("from_ms", filter.from_ms)
+            .with("to_ms", filter.to_ms)
+            .with("after", after)
+            .with("limit", filter.page.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_sound_and_can_only_take_away() {
+        let line = super::Line::command();
+        line.clone().debug_assert();
+        for verb in ["approve", "grant", "allow", "resume"] {
+            assert!(line.find_subcommand(verb).is_none(), "{verb}");
+        }
+    }
+}
