@@ -1,7 +1,7 @@
 //! What Placet makes of a call, as JSON for programs: the fields are fixed and may only grow.
 
 use placet_domain::Subject;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::call::{Known, RawCall, judge};
 
@@ -15,7 +15,6 @@ pub fn explain(call: &RawCall<'_>, known: &Known) -> Value {
         "subjects": facts.subjects.iter().map(subject).collect::<Vec<_>>(),
         "digest": facts.digest,
         "action_digest": facts.action_digest,
-        "raw_sha256": facts.raw_sha256,
         "flags": facts.flags,
         "grantable": facts.grantable,
         "refused": facts.refused,
@@ -23,21 +22,11 @@ pub fn explain(call: &RawCall<'_>, known: &Known) -> Value {
     })
 }
 
-/// A subject in its form for programs: marks that are not set are written out where a reader would ask for them.
+/// A subject in its form for programs. Which inode it has is this moment's and this machine's.
 fn subject(subject: &Subject) -> Value {
     let mut value = json!(subject);
     if let Some(object) = value.as_object_mut() {
-        // Whose program it is, and what is nowhere set, stays out.
         object.remove("inode");
-        if matches!(subject, Subject::Path(_)) {
-            fill(object, &["via_symlink", "protected"]);
-        }
     }
     value
-}
-
-fn fill(object: &mut Map<String, Value>, fields: &[&str]) {
-    for field in fields {
-        object.entry((*field).to_owned()).or_insert(Value::Bool(false));
-    }
 }

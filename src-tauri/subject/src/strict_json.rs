@@ -229,6 +229,8 @@ impl<'de> Visitor<'de> for Strict {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
     use super::*;
 
     fn code(text: &str) -> Option<RefusedCode> {
@@ -297,6 +299,62 @@ mod tests {
         assert_eq!(code(&format!("{}{}", "[".repeat(65), "]".repeat(65))), Some(RefusedCode::TooDeep));
         assert_eq!(code(&"[".repeat(200)), Some(RefusedCode::TooDeep));
         assert_eq!(code(&format!("\"{}\"", "a".repeat(MAX_BYTES))), Some(RefusedCode::TooLarge));
+    }
+
+    /// Pieces of JSON put together in any order: mostly broken, now and then whole.
+    fn crooked() -> impl Strategy<Value = String> {
+        let pieces = [
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"a\"",
+            "\"\\u0061\"",
+            "\"b\"",
+            "1",
+            "-0",
+            "1.5e3",
+            "9007199254740993",
+            "1e999",
+            "true",
+            "null",
+            "\"\\ud800\"",
+            "\"\\ud83d\\ude00\"",
+            " ",
+            "\n",
+            "\u{feff}",
+            "\"",
+            "\\",
+        ];
+        prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..14).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn what_is_taken_is_what_the_usual_parser_reads(text in crooked()) {
+            if let Ok(value) = strict_json(text.as_bytes()) {
+                prop_assert_eq!(value, serde_json::from_str::<Value>(&text).unwrap());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_judged(bytes in any::<Vec<u8>>()) {
+            let strict = strict_json(&bytes);
+            prop_assert!(strict.is_err() || serde_json::from_slice::<Value>(&bytes).is_ok());
+        }
+
+        /// Two inputs of one canonical form are the same to every reader.
+        #[test]
+        fn numbers_that_are_taken_do_not_collide(a in "-?[0-9]{1,20}(\\.[0-9]{1,20})?(e-?[0-9]{1,3})?", b in "-?[0-9]{1,20}(\\.[0-9]{1,20})?(e-?[0-9]{1,3})?") {
+            if let (Ok(one), Ok(other)) = (strict_json(a.as_bytes()), strict_json(b.as_bytes())) {
+                let same = crate::canonical::canonical(&one) == crate::canonical::canonical(&other);
+                prop_assert_eq!(same, decimal(&a) == decimal(&b), "{} {}", a, b);
+            }
+        }
     }
 
     #[test]

@@ -132,14 +132,13 @@ pub(crate) const CLIENTS: &[Client] = &[
             reads("read_file", "path"),
             lists("list_files", "path"),
             searches("search", "path", ""),
-            edits("edit_file", "path", "old", "new", "all"),
-            edits("edit_file", "path", "old_text", "new_text", "replace_all"),
             edits("edit_file", "path", "old_string", "new_string", "replace_all"),
             writes("write_file", "path", "content"),
             deletes("delete_file", "path"),
-            runs("run_command", "cwd", &["description", "timeout", "timeout_ms"]),
-            runs("run_tests", "cwd", &["description", "timeout", "timeout_ms"]),
+            runs("run_command", "", &["timeout_ms"]),
+            runs("run_tests", "", &["timeout_ms"]),
             tool("fetch_url", Does::Url { url: "url" }),
+            inside("sub_agent"),
         ],
     },
     Client {
@@ -147,6 +146,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         mcp: McpNames::Plain,
         tools: &[
             runs("Bash", "", &["description", "timeout"]),
+            runs("PowerShell", "", &["description", "timeout"]),
             with_talk("Monitor", Does::Command { command: "command", folder: "" }, &["description", "timeout_ms"]),
             writes("Write", "file_path", "content"),
             edits("Edit", "file_path", "old_string", "new_string", "replace_all"),
@@ -367,11 +367,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         tools: &[
             runs("Shell", "working_directory", &["description", "timeout", "block_until_ms"]),
             runs("Shell", "cwd", &["description", "timeout"]),
-            runs("beforeShellExecution", "cwd", &[]),
+            runs("Bash", "cwd", &[]),
             reads("Read", "path"),
             reads("Read", "file_path"),
             reads("Read", "target_file"),
-            reads("beforeReadFile", "file_path"),
             writes("Write", "path", "contents"),
             writes("Write", "path", "content"),
             writes("Write", "file_path", "content"),
@@ -447,6 +446,11 @@ pub(crate) enum Meaning {
 
 /// Finds out what a tool's name means to a client. `has` says whether the input has a field.
 pub(crate) fn meaning(agent: &str, name: &str, has: impl Fn(&str) -> bool) -> Meaning {
+    // What stands before an MCP server knows its tools by the server's names alone, which mean whatever it likes.
+    if agent == "mcp" {
+        let (server, tool) = mcp_name(McpNames::Plain, name).unwrap_or(("", name));
+        return Meaning::Mcp { server: server.to_owned(), tool: tool.to_owned() };
+    }
     let client = CLIENTS.iter().find(|client| client.name == agent);
     let known = match client {
         Some(client) => find(client.tools, name, &has).or_else(|| client.tools.iter().find(|tool| tool.name == name)),
@@ -517,6 +521,8 @@ mod tests {
         assert_eq!(mcp("copilot", "fs-write_file"), "fs · write_file");
         assert_eq!(mcp("copilot", "fs/write_file"), "fs · write_file");
         assert_eq!(mcp("opencode", "fs_write_file"), "fs · write_file");
+        assert_eq!(mcp("mcp", "mcp__fs__write_file"), "fs · write_file");
+        assert_eq!(mcp("mcp", "write_file"), " · write_file");
         assert_eq!(mcp("claude-code", "mcp____x"), "unknown");
         assert_eq!(mcp("claude-code", "mcp__fs__"), "unknown");
     }

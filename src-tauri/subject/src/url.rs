@@ -139,10 +139,13 @@ pub(crate) fn look_host(host: &str, action: Action) -> UrlLook {
     subject.scheme.clear();
     subject.path.clear();
     subject.port = 0;
-    // A name under `.invalid` stands for a host that only the program's own settings know.
-    subject.odd |= subject.host.is_empty() || subject.host.ends_with(".invalid");
+    subject.odd |= subject.host.is_empty();
+    let mut notes = look.notes;
+    if subject.host.ends_with(".invalid") {
+        notes.push("Which host this is, only the program's own settings know.".to_owned());
+    }
     let flags = look.flags.into_iter().filter(|flag| *flag != Flag::OddPort).collect();
-    UrlLook { subject, refused: None, flags, notes: look.notes }
+    UrlLook { subject, refused: None, flags, notes }
 }
 
 fn unparsed(asked: &str, action: Action) -> UrlSubject {
@@ -275,13 +278,10 @@ fn network_of_v4(address: Ipv4Addr) -> Option<NetworkClass> {
         }
         [0 | 127, ..] => Some(NetworkClass::Loopback),
         [169, 254, ..] => Some(NetworkClass::LinkLocal),
-        [10, ..]
-        | [172, 16..=31, ..]
-        | [192, 168, ..]
-        | [100, 64..=127, ..]
-        | [192, 0, 0, _]
-        | [198, 18..=19, ..]
-        | [224..=255, ..] => Some(NetworkClass::Private),
+        [10 | 224..=255, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] | [198, 18 | 19, ..] => {
+            Some(NetworkClass::Private)
+        }
+        [192, 0, 0, _] => Some(NetworkClass::Private),
         _ => None,
     }
 }

@@ -414,7 +414,7 @@ fn path_017_our_own_files() {
     let known = Known::new(
         room.at("/home/u").as_str().into(),
         vec![room.at("/placet/placet.db").as_str().into(), room.at("/placet").as_str().into()],
-        Programs::builtin().unwrap(),
+        Programs::default(),
     );
     let ws = PathText::from(room.at("/ws").as_str());
     for (tool, path) in [
@@ -445,7 +445,18 @@ fn path_018_windows_spellings() {
 fn path_019_a_command_that_changes_folder_first() {
     // Decided since: a literal `cd` is followed, so that what comes after it is resolved from there.
     let room = Room::new();
-    let judged = room.judge("Bash", &json!({"command": "cd .claude && mv ../t settings.json"}));
+    let known = Known { programs: Programs::builtin().unwrap(), ..room.known() };
+    let ws = PathText::from(room.at("/ws").as_str());
+    let input = json!({"command": "cd .claude && mv ../t settings.json"}).to_string();
+    let call = RawCall {
+        agent: "claude-code",
+        tool: "Bash",
+        input: input.as_bytes(),
+        cwd: &ws,
+        workspace: &ws,
+        call_id: None,
+    };
+    let judged = judge(&call, &known);
     assert!(judged.facts.flags.contains(&Flag::CwdChange), "{:?}", judged.facts.flags);
     let settings = room.at("/ws/.claude/settings.json");
     let touched = judged

@@ -54,7 +54,7 @@ fn line(spans: &[Span]) -> String {
                 (format!("⟦{escape}{}⟧", count.map_or(String::new(), |n| format!("×{n}"))), *mark)
             }
         };
-        text.push_str(&if mark { format!("«{part}»") } else { part });
+        text.extend(if mark { vec!["«", &part, "»"] } else { vec![part.as_str()] });
     }
     text
 }
@@ -96,6 +96,15 @@ fn text(room: &Room, judged: &Judged) -> String {
             Content::Binary { title, size, media_type } => {
                 let _ = writeln!(text, "binary {} {size} {media_type}", line(title));
             }
+        }
+    }
+    for command in &card.commands {
+        let _ = writeln!(text, "{} {} ({})", command.operator, line(&command.words), command.effect.word());
+        for effect in &command.effects {
+            let _ = writeln!(text, "  {} {}", effect.verb, line(&effect.target));
+        }
+        if let Some(why_not) = &command.why_not {
+            let _ = writeln!(text, "  why not: {why_not}");
         }
     }
     if !card.says.is_empty() {
@@ -190,6 +199,62 @@ fn tools_that_are_not_known_show_all() {
     insta::assert_snapshot!(text(&room, &judged));
     let judged = room.judge("prepare_case_file", &json!({"id": "u_1"}));
     insta::assert_snapshot!(text(&room, &judged));
+}
+
+#[test]
+fn commands_down_to_the_files_they_touch() {
+    let room = Room::new();
+    room.write("src/main.rs", "fn main() {}\n");
+    room.write("notes/run.md", "# Old\n");
+    room.write("build.sh", "echo build\n");
+    let known =
+        Known::new("/home/dev".into(), vec!["/home/dev/.local/share/placet".into()], Programs::builtin().unwrap());
+    let ws = PathText::from(room.ws.to_str().unwrap());
+    let run = |command: &str| {
+        let input = json!({"command": command, "description": "Look"}).to_string();
+        judge(
+            &RawCall {
+                agent: "claude-code",
+                tool: "Bash",
+                input: input.as_bytes(),
+                cwd: &ws,
+                workspace: &ws,
+                call_id: None,
+            },
+            &known,
+        )
+    };
+    for command in [
+        "cat src/main.rs | head -20",
+        "cat > notes/run.md <<'EOF'\n# New\nEOF",
+        "git fetch origin main && rm -r dist",
+        "bash build.sh",
+        "echo $(curl -fsSL https://get.example.net/setup.sh)",
+        "curl -fsSL https://example.com/a?x=1 -o out",
+        "cat /proc/self/environ ~/x",
+    ] {
+        let judged = run(command);
+        let shown = format!("{:?} {:?}\n{}", judged.facts.grantable, judged.facts.flags, text(&room, &judged));
+        insta::assert_snapshot!(shown);
+        assert_eq!(run(command).facts, judged.facts, "{command}");
+    }
+    // The script's content is part of what runs, not of what is asked for.
+    let before = run("bash build.sh");
+    room.write("build.sh", "echo other\n");
+    let after = run("bash build.sh");
+    assert_eq!(before.facts.action_digest, after.facts.action_digest);
+    assert_ne!(before.facts.digest, after.facts.digest);
+    for command in [
+        "placet serve --supervise",
+        "cd /tmp && placet install codex",
+        "placet-desktop",
+        "env placet uninstall codex",
+        "cat /home/dev/.local/share/placet/placet.db",
+    ] {
+        let refused = run(command).facts.refused;
+        assert_eq!(refused.map(|r| r.code), Some(placet_domain::RefusedCode::SelfProtection), "{command}");
+    }
+    assert_eq!(run("placet status").facts.refused, None);
 }
 
 #[test]

@@ -96,34 +96,54 @@ struct Step {
     entry: Entry,
 }
 
+/// The folders gone through so far. The root is never left.
+struct Way {
+    root: Step,
+    below: Vec<Step>,
+    via_symlink: bool,
+}
+
+impl Way {
+    fn here(&self) -> &Step {
+        self.below.last().unwrap_or(&self.root)
+    }
+
+    /// Ends here, at a name in the last folder.
+    fn end(mut self, name: Vec<u8>, entry: Option<Entry>) -> Found {
+        let mut resolved = Vec::new();
+        for step in &self.below {
+            resolved.push(b'/');
+            resolved.extend(&step.name);
+        }
+        resolved.push(b'/');
+        resolved.extend(&name);
+        let last = self.below.pop().unwrap_or(self.root);
+        Found { folder: last.handle, name, resolved, entry, folder_entry: last.entry, via_symlink: self.via_symlink }
+    }
+}
+
 /// Walks an absolute path.
 pub(crate) fn walk(path: &[u8], leaf: Leaf) -> Result<Found, Stuck> {
     debug_assert!(path.starts_with(b"/"));
     let wants_folder = path.ends_with(b"/") || path.ends_with(b"/.") || path.ends_with(b"/..");
     let mut ahead: Vec<Vec<u8>> = components(path);
-    let mut way = vec![open_root()?];
-    let (mut links, mut via_symlink) = (0, false);
+    let mut way = Way { root: open_root()?, below: Vec::new(), via_symlink: false };
+    let mut links = 0;
     while let Some(name) = ahead.pop() {
         if name == b".." {
-            if way.len() > 1 {
-                way.pop();
-            }
+            way.below.pop();
             continue;
         }
         if name.len() > MAX_NAME {
             return Err(Stuck::TooLong);
         }
-        if way.len() == 1 && is_magic(&name) {
-            return if name == b"dev" && ahead == [b"null".to_vec()] {
-                null_device(way, via_symlink)
-            } else {
-                Err(Stuck::Magic)
-            };
+        if way.below.is_empty() && is_magic(&name) {
+            return if name == b"dev" && ahead == [b"null".to_vec()] { null_device(way) } else { Err(Stuck::Magic) };
         }
-        let here = &way[way.len() - 1].handle;
-        let entry = match look_at(here, &name) {
+        let here = way.here();
+        let entry = match look_at(&here.handle, &name) {
             Ok(entry) => entry,
-            Err(Errno::NOENT) => return not_there(way, name, ahead, via_symlink),
+            Err(Errno::NOENT) => return not_there(way, name, ahead),
             Err(Errno::NOTDIR) => return Err(Stuck::NotAFile),
             Err(Errno::NAMETOOLONG) => return Err(Stuck::TooLong),
             Err(other) => return Err(Stuck::Unreadable(other)),
@@ -134,44 +154,47 @@ pub(crate) fn walk(path: &[u8], leaf: Leaf) -> Result<Found, Stuck> {
             if links > MAX_LINKS {
                 return Err(Stuck::Unreadable(Errno::LOOP));
             }
-            via_symlink = true;
-            let target =
-                rustix::fs::readlinkat(here, OsStr::from_bytes(&name), Vec::new()).map_err(Stuck::Unreadable)?;
+            let target = rustix::fs::readlinkat(&here.handle, OsStr::from_bytes(&name), Vec::new())
+                .map_err(Stuck::Unreadable)?;
             let target = target.as_bytes();
+            way.via_symlink = true;
             if target.starts_with(b"/") {
-                way.truncate(1);
+                way.below.clear();
             }
             ahead.extend(components(target));
             continue;
         }
         if !entry.is_folder() {
-            if !is_last || wants_folder {
-                return Err(Stuck::NotAFile);
-            }
-            if !matches!(entry.kind, FileType::RegularFile | FileType::Symlink) {
-                return Err(Stuck::NotAFile);
-            }
-            return Ok(found(way, name, Some(entry), via_symlink));
+            let is_end = is_last && !wants_folder && matches!(entry.kind, FileType::RegularFile | FileType::Symlink);
+            return if is_end { Ok(way.end(name, Some(entry))) } else { Err(Stuck::NotAFile) };
         }
-        let handle =
-            rustix::fs::openat(here, OsStr::from_bytes(&name), FOLDER, Mode::empty()).map_err(Stuck::Unreadable)?;
+        let handle = rustix::fs::openat(&here.handle, OsStr::from_bytes(&name), FOLDER, Mode::empty())
+            .map_err(Stuck::Unreadable)?;
         // Looked at through the handle: what was opened counts, not what stood there a moment before.
         let entry = look_through(&handle)?;
-        way.push(Step { handle, name, entry });
+        if entry.mount != here.entry.mount && is_magic_mount(&handle) {
+            return Err(Stuck::Magic);
+        }
+        way.below.push(Step { handle, name, entry });
     }
-    let Some(last) = way.pop() else { return Err(Stuck::NotAFile) };
-    if way.is_empty() {
-        let folder_entry = last.entry;
-        return Ok(Found {
-            folder: last.handle,
-            name: Vec::new(),
-            resolved: b"/".to_vec(),
-            entry: Some(last.entry),
-            folder_entry,
-            via_symlink,
-        });
+    if let Some(last) = way.below.pop() {
+        return Ok(way.end(last.name, Some(last.entry)));
     }
-    Ok(found(way, last.name, Some(last.entry), via_symlink))
+    let entry = way.root.entry;
+    Ok(way.end(Vec::new(), Some(entry)))
+}
+
+/// `/proc` or `/sys` mounted in another place.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn is_magic_mount(folder: &OwnedFd) -> bool {
+    const PROC: u64 = 0x9FA0;
+    const SYSFS: u64 = 0x6265_6572;
+    rustix::fs::fstatfs(folder).is_ok_and(|stat| matches!(u64::try_from(stat.f_type), Ok(PROC | SYSFS)))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn is_magic_mount(_: &OwnedFd) -> bool {
+    false
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -195,24 +218,16 @@ fn open_root() -> Result<Step, Stuck> {
 }
 
 /// `/dev/null` takes anything and gives nothing: the one device that is let through.
-fn null_device(mut way: Vec<Step>, via_symlink: bool) -> Result<Found, Stuck> {
-    let Some(root) = way.pop() else { return Err(Stuck::Magic) };
-    let entry = look_at(&root.handle, b"dev/null").map_err(Stuck::Unreadable)?;
+fn null_device(way: Way) -> Result<Found, Stuck> {
+    let entry = look_at(&way.root.handle, b"dev/null").map_err(Stuck::Unreadable)?;
     if entry.kind != FileType::CharacterDevice {
         return Err(Stuck::Magic);
     }
-    Ok(Found {
-        folder: root.handle,
-        name: b"dev/null".to_vec(),
-        resolved: b"/dev/null".to_vec(),
-        entry: Some(entry),
-        folder_entry: root.entry,
-        via_symlink,
-    })
+    Ok(way.end(b"dev/null".to_vec(), Some(entry)))
 }
 
 /// Something new: what follows the last folder that is there may not climb.
-fn not_there(way: Vec<Step>, name: Vec<u8>, ahead: Vec<Vec<u8>>, via_symlink: bool) -> Result<Found, Stuck> {
+fn not_there(way: Way, name: Vec<u8>, ahead: Vec<Vec<u8>>) -> Result<Found, Stuck> {
     if ahead.iter().any(|name| name == b"..") {
         return Err(Stuck::DotdotThroughMissing);
     }
@@ -224,19 +239,7 @@ fn not_there(way: Vec<Step>, name: Vec<u8>, ahead: Vec<Vec<u8>>, via_symlink: bo
         rest.push(b'/');
         rest.extend(next);
     }
-    Ok(found(way, rest, None, via_symlink))
-}
-
-fn found(mut way: Vec<Step>, name: Vec<u8>, entry: Option<Entry>, via_symlink: bool) -> Found {
-    let mut resolved = Vec::new();
-    for step in way.iter().skip(1) {
-        resolved.push(b'/');
-        resolved.extend(&step.name);
-    }
-    resolved.push(b'/');
-    resolved.extend(&name);
-    let last = way.pop().unwrap_or_else(|| unreachable!("the root is never taken off"));
-    Found { folder: last.handle, name, resolved, entry, folder_entry: last.entry, via_symlink }
+    Ok(way.end(rest, None))
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -27,6 +27,12 @@ impl Act<'_> {
                 reason: "The command is empty. Name one.".to_owned(),
             }));
         }
+        if !self.place.cwd.bytes().starts_with(b"/") {
+            self.reading.refuse(Some(Refused {
+                code: RefusedCode::UnexpandedOrAmbiguous,
+                reason: "The client did not say in which folder the command runs.".to_owned(),
+            }));
+        }
         let folder = self.folder_of_command(folder);
         let shell = Shell {
             cwd: folder.as_ref().map_or_else(|| self.place.cwd.clone(), |(path, _)| path.clone()),

@@ -24,28 +24,7 @@ impl Act<'_> {
     pub(super) fn show_written(&mut self, path: &str, before: &Before, text: &str) {
         let title = show(path);
         match before {
-            Before::File { bytes, .. } => match content::as_text(bytes) {
-                Some(old) => {
-                    let diff = content::diff(title, old, text);
-                    if let Content::Diff { added, removed, .. } = &diff {
-                        self.reading.changes.push(FileChange::Changed(*added as usize, *removed as usize));
-                    }
-                    if old == text {
-                        self.reading.note("The file would stay as it is.");
-                    } else if old.ends_with('\n') != text.ends_with('\n') && !text.is_empty() {
-                        let ends = if text.ends_with('\n') { "would end" } else { "would no longer end" };
-                        self.reading.note(format!("The file {ends} with a line break."));
-                    }
-                    self.reading.content.push(diff);
-                }
-                None => {
-                    self.reading.flags.push(Flag::Binary);
-                    self.reading.changes.push(FileChange::Replaced);
-                    self.reading.note("The file as it is now is no text; it would be replaced by the text below.");
-                    self.reading.content.push(content::binary(title.clone(), bytes));
-                    self.reading.content.push(content::text(title, &content::language(path.as_bytes()), text));
-                }
-            },
+            Before::File { bytes, .. } => self.show_replaced(path, bytes, text),
             Before::TooLarge { .. } => {
                 self.reading.changes.push(FileChange::Replaced);
                 self.reading.note("The file as it is now is larger than 16 MiB; it is not compared with.");
@@ -62,6 +41,29 @@ impl Act<'_> {
                 self.reading.content.push(content::text(title, &content::language(path.as_bytes()), text));
             }
         }
+    }
+
+    fn show_replaced(&mut self, path: &str, bytes: &[u8], text: &str) {
+        let title = show(path);
+        let Some(old) = content::as_text(bytes) else {
+            self.reading.flags.push(Flag::Binary);
+            self.reading.changes.push(FileChange::Replaced);
+            self.reading.note("The file as it is now is no text; it would be replaced by the text below.");
+            self.reading.content.push(content::binary(title.clone(), bytes));
+            self.reading.content.push(content::text(title, &content::language(path.as_bytes()), text));
+            return;
+        };
+        let diff = content::diff(title, old, text);
+        if let Content::Diff { added, removed, .. } = &diff {
+            self.reading.changes.push(FileChange::Changed(*added as usize, *removed as usize));
+        }
+        if old == text {
+            self.reading.note("The file would stay as it is.");
+        } else if old.ends_with('\n') != text.ends_with('\n') && !text.is_empty() {
+            let ends = if text.ends_with('\n') { "would end" } else { "would no longer end" };
+            self.reading.note(format!("The file {ends} with a line break."));
+        }
+        self.reading.content.push(diff);
     }
 
     pub(super) fn show_removed(&mut self, path: &str, before: &Before) {
