@@ -35,7 +35,7 @@ export interface Backend {
   grantsList(): Promise<Page<Grant>>;
   grantsPreview(approval: string, scope: Scope): Promise<GrantPreview>;
   grantsRevoke(ids: string[], note?: string): Promise<{ outcomes: { id: string; state: string | null; changed: boolean }[] }>;
-  historySearch(filter: HistoryFilter): Promise<Page<HistoryItem>>;
+  historySearch(filter: HistoryFilter): Promise<Page<HistoryItem, number>>;
   historyGet(seq: number): Promise<HistoryCall>;
   sessionsList(): Promise<Page<SessionItem>>;
   policyGet(): Promise<PolicyState>;

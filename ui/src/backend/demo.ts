@@ -81,10 +81,10 @@ export class DemoBackend implements Backend {
   // ── The backend ────────────────────────────────────────────────────────
 
   snapshot(): Promise<Snapshot> {
-    if (this.#down) return Promise.reject(refuse("gate_down", "the gate's store could not be opened"));
+    if (this.#down) return Promise.reject(refuse("not_open", "the gate's store could not be opened"));
     const broken = this.scene === "policy";
     return soon({
-      version: "0.1.0", paused: this.#paused, policy: { ok: !broken, digest: fakeDigest("policy"), ...(broken && { error: { message: "“aks” is not one of allow, ask, deny.", line: 20, column: 10 } }) },
+      version: "0.1.0", paused: this.#paused, policy: demoPolicy(broken),
       waiting: this.#pending().length, expired_while_away: this.scene === "away" ? 3 : 0, seq: this.#seq, now_ms: Date.now(), home: HOME,
     });
   }
@@ -160,7 +160,7 @@ export class DemoBackend implements Backend {
     const call = this.#calls.get(approval);
     if (call === undefined) return Promise.reject(refuse("no_such_approval", "no approval has this id"));
     const wide = "folder" in scope.on || "origin" in scope.on;
-    const examples = wide ? [historyItem(this.#seq - 7, this.#seq, Date.now()), historyItem(this.#seq - 9, this.#seq, Date.now())].map(({ at_ms, action, decision, lead, main }) => ({ at_ms, action, decision, main: [...lead, ...main] })) : [];
+    const examples = wide ? [historyItem(this.#seq - 7, this.#seq, Date.now()), historyItem(this.#seq - 9, this.#seq, Date.now())].map(({ at_ms, action, decision, subject }) => ({ at_ms, action, decision, main: subject })) : [];
     return soon({ sentence: this.#sentence(call, scope), matched: wide ? 34 : 1, examples, also_pending: wide ? 1 : 0 });
   }
 
@@ -171,15 +171,15 @@ export class DemoBackend implements Backend {
     return { outcomes: ids.map((id) => ({ id, state: "revoked", changed: true })) };
   }
 
-  historySearch({ text, agent, decision, after, limit = 50 }: HistoryFilter): Promise<Page<HistoryItem>> {
+  historySearch({ text, agent, decision, after, limit = 50 }: HistoryFilter): Promise<Page<HistoryItem, number>> {
     const past = this.scene === "first" ? [] : Array.from({ length: PAST }, (_, i) => historyItem(3_000 - i, 3_000, Date.now()));
     const words = (text ?? "").toLowerCase();
     const all = [...this.#decided, ...past].filter(
-      (item) => (agent === undefined || item.agent === agent) && (decision === undefined || item.decision === decision) && (words === "" || `${plain([...item.lead, ...item.main])} ${item.agent} ${item.word ?? ""}`.toLowerCase().includes(words)),
+      (item) => (agent === undefined || item.agent === agent) && (decision === undefined || item.decision === decision || (decision === "approved" && item.decision === "consumed")) && (words === "" || `${plain(item.subject)} ${item.agent} ${item.rule ?? ""} ${item.note ?? ""}`.toLowerCase().includes(words)),
     );
-    const from = after === undefined ? 0 : all.findIndex((item) => String(item.seq) === after) + 1;
+    const from = after === undefined ? 0 : all.findIndex((item) => item.seq === after) + 1;
     const items = all.slice(from, from + limit);
-    return soon({ items, ...(from + limit < all.length && { next: String(items.at(-1)?.seq) }) });
+    return soon({ items, ...(from + limit < all.length && { next: items.at(-1)?.seq ?? 0 }) });
   }
 
   historyGet(seq: number): Promise<HistoryCall> {
@@ -196,7 +196,7 @@ export class DemoBackend implements Backend {
   }
 
   policyGet(): ReturnType<Backend["policyGet"]> {
-    return soon(demoPolicy(Date.now(), this.scene === "policy"));
+    return soon(demoPolicy(this.scene === "policy"));
   }
 
   async pause(): Promise<void> {
@@ -233,10 +233,10 @@ export class DemoBackend implements Backend {
     const call = this.#calls.get(id);
     if (call?.state !== "pending") return;
     const at_ms = Date.now();
-    this.#calls.set(id, { ...call, state, by });
+    this.#calls.set(id, { ...call, state, by, settled_at_ms: at_ms });
     this.#settledAt.set(id, { at_ms, by });
-    const { agent, session, workspace, tool, action, flags, lead, main, rest, number } = call;
-    this.#decided.unshift({ seq: this.#seq + 1, at_ms, agent, session, workspace, tool, action, decision: state, word: by === "user" ? "you" : by, flags, lead, main, rest, number, waited_ms: at_ms - call.created_at_ms, approval: id });
+    const { agent, session, workspace, tool, action, flags, lead, main, rest, number, digest, action_digest, created_at_ms } = call;
+    this.#decided.unshift({ seq: this.#seq + 1, at_ms, agent, session, workspace, tool, action, decision: state, by, flags, subject: [...lead, ...main, ...rest], number, digest, action_digest, waited_ms: at_ms - created_at_ms, approval: id });
     if (silent) this.#seq += 1;
     else this.#emit({ kind: `approval_${state}`, approval: id, by: { who: by } });
   }

@@ -88,6 +88,7 @@ export interface ApprovalItem {
   main: Span[];
   rest: Span[];
   number: number;
+  grave: boolean;
 }
 
 export interface FlagExplained {
@@ -111,13 +112,18 @@ export interface ApprovalDetail extends ApprovalItem {
   rule?: string;
   rule_reason: string;
   flags_explained: FlagExplained[];
-  process?: { pid: number; name?: string };
-  session_started_at_ms: number;
+  input: unknown;
+  process?: { pid: number; name?: Span[] };
+  session_started_at_ms?: number;
+  /** The client's own id of its session. */
+  client_session?: string;
   recent: RecentCall[];
   alike: { approved: number; denied: number; last_at_ms?: number };
   grantable: string[];
-  client?: string;
-  can_edit?: boolean;
+  can_edit: boolean;
+  /** Words that came with the answer. */
+  note?: string;
+  settled_at_ms?: number;
 }
 
 /** What became of one item of a batch; an unknown id has no state. */
@@ -158,7 +164,7 @@ export interface Grant {
   uses_left?: number;
   used: number;
   last_used_at_ms?: number;
-  revoked?: { at_ms: number; by: string; note?: string };
+  revoked?: { at_ms: number; by: string; note?: string | null };
 }
 
 export interface GrantPreview {
@@ -168,58 +174,73 @@ export interface GrantPreview {
   also_pending: number;
 }
 
-/** One call in the history, newest first. `decision` is one of `decisions` in text/decision.ts. */
+/** One call in the history, newest first. `seq` is the number of the fact that opened it. */
 export interface HistoryItem {
   seq: number;
   at_ms: number;
-  agent: string;
   session: string;
+  agent: string;
   workspace: PathText;
   tool: string;
   action: Action;
+  /** On what, in one line. */
+  subject: Span[];
+  /** One of the words in text/decision.ts. */
   decision: string;
-  word?: string;
-  flags: string[];
-  lead: Span[];
-  main: Span[];
-  rest: Span[];
-  waited_ms?: number;
+  by?: string;
+  note?: string;
+  rule?: string;
+  grant?: string;
   approval?: string;
   number?: number;
+  waited_ms?: number;
+  digest?: string;
+  action_digest: string;
+  outcome?: string;
+  duration_ms?: number;
+  flags: string[];
 }
 
-export interface HistoryEvent {
+/** A fact of a call's life with its place in the chain. Which further fields it has depends on its kind. */
+export interface ChainedFact {
   seq: number;
   at_ms: number;
   kind: string;
-  text?: string;
   hash: string;
+  by?: string | { who: string; rule?: string };
+  reason?: string;
+  rule?: string;
+  rules?: string[];
+  note?: string;
+  changed?: string[];
+  outcome?: string;
+  duration_ms?: number;
+  grant?: string | { sentence?: string };
 }
 
 /** The whole life of one call. */
 export interface HistoryCall {
-  item: HistoryItem;
-  digest: string;
-  card?: Card;
-  events: HistoryEvent[];
-  output?: Span[][];
+  call: HistoryItem;
+  facts: ChainedFact[];
+  card?: Card | null;
 }
 
 export interface HistoryFilter {
   text?: string;
   agent?: string;
   decision?: string;
-  after?: string;
+  after?: number;
   limit?: number;
 }
 
 export interface SessionItem {
   id: string;
   agent: string;
+  client_session?: string;
   workspace: PathText;
+  parent?: string;
   started_at_ms: number;
-  ended_at_ms?: number;
-  ended?: string;
+  stopped_at_ms?: number;
   calls: number;
   waiting: number;
 }
@@ -230,33 +251,25 @@ export interface PolicyError {
   column?: number;
 }
 
-export interface PolicyRule {
-  name: string;
-  decide: "allow" | "ask" | "deny";
-  line: number;
-  summary?: string;
-}
-
-/** `text` is the file as it stands; it is in force only where `error` is absent. */
+/** The file as it stands. Where it is not `ok`, the last good policy is in force. */
 export interface PolicyState {
   text: string;
   path: string;
-  digest: string;
-  loaded_at_ms?: number;
-  rules: PolicyRule[];
+  digest?: string;
+  in_force?: string;
+  ok: boolean;
   error?: PolicyError;
 }
 
 export interface Snapshot {
   version: string;
   paused: boolean;
-  paused_at_ms?: number;
-  policy: { ok: boolean; digest: string; error?: PolicyError };
+  policy: PolicyState;
   waiting: number;
   expired_while_away: number;
   seq: number;
   now_ms: number;
-  home: string;
+  home: PathText;
 }
 
 /** An entry of the history as it happens. `item` is the approval as it now is, where the sender knows it. */
@@ -275,16 +288,24 @@ export interface FactMessage {
 
 export type ErrorCode =
   | "no_such_approval"
+  | "no_such_grant"
+  | "no_such_session"
   | "already_settled"
   | "stale_digest"
   | "denied_by_policy"
   | "not_grantable"
   | "scope_too_wide"
   | "bad_expiry"
+  | "paused"
   | "not_armed"
-  | "gate_down"
-  | "disk_full"
-  | "not_supported"
+  | "not_editable"
+  | "not_written"
+  | "not_read"
+  | "not_open"
+  | "invalid_params"
+  | "unknown_method"
+  | "closing"
+  | "protocol_mismatch"
   | "internal";
 
 /** What a refused command rejects with. */
@@ -294,7 +315,8 @@ export interface ErrorBody {
   data?: Record<string, unknown>;
 }
 
-export interface Page<T> {
+/** `next` is handed in as `after`. */
+export interface Page<T, Key = string> {
   items: T[];
-  next?: string;
+  next?: Key;
 }

@@ -64,6 +64,12 @@ export class Desk {
   #toastTimer: ReturnType<typeof setTimeout> | undefined;
   #unlisten: Unlisten[] = [];
 
+  /** The person's home, to shorten paths by; none where it is no text. */
+  get home(): string {
+    const home = this.snapshot?.home;
+    return typeof home === "string" ? home : "";
+  }
+
   constructor(readonly backend: Backend) {
     this.judged = new Judged(backend);
     const remembered = recall();

@@ -7,7 +7,7 @@ import { Desk } from "./desk.svelte";
 
 const detail = (id: string, more: Partial<ApprovalDetail> = {}): ApprovalDetail => ({
   id, state: "pending", digest: `sha256:${id}`, action_digest: "sha256:0", tool: "Edit", action: "write", agent: "codex", session: "s", workspace: "/w", subjects: [], flags: [], created_at_ms: Number(id), expires_at_ms: 9e15, waiting: true,
-  headline: "", lead: [], main: [{ text: id }], rest: [], number: 1, cwd: "/w", rule_reason: "", flags_explained: [], session_started_at_ms: 0, recent: [], alike: { approved: 0, denied: 0 }, grantable: [],
+  headline: "", lead: [], main: [{ text: id }], rest: [], number: 1, grave: false, input: {}, can_edit: false, cwd: "/w", rule_reason: "", flags_explained: [], session_started_at_ms: 0, recent: [], alike: { approved: 0, denied: 0 }, grantable: [],
   card: { headline: "", shown: [], subjects: [], commands: [], content: [], says: [], undo: "yes", reach: "this_file", grave: false }, ...more,
 });
 
@@ -17,7 +17,7 @@ function gate(ids: string[]) {
   let seq = 10;
   let tell: (fact: FactMessage) => void = () => undefined;
   const backend = {
-    snapshot: vi.fn((): Promise<Snapshot> => Promise.resolve({ version: "", paused: false, policy: { ok: true, digest: "" }, waiting: calls.size, expired_while_away: 0, seq, now_ms: Date.now(), home: "" })),
+    snapshot: vi.fn((): Promise<Snapshot> => Promise.resolve({ version: "", paused: false, policy: { ok: true, text: "", path: "" }, waiting: calls.size, expired_while_away: 0, seq, now_ms: Date.now(), home: "" })),
     onFact: (listener: (fact: FactMessage) => void) => ((tell = listener), Promise.resolve(() => undefined)),
     onShow: () => Promise.resolve(() => undefined),
     approvalsList: vi.fn(() => Promise.resolve({ items: [...calls.values()].filter((call) => call.state === "pending") as ApprovalItem[] })),
@@ -185,7 +185,7 @@ test("approving waits for lines that were not shown; denying does not", async ()
 test("a gate that cannot be reached leaves nothing to answer", async () => {
   const { desk, backend } = await started(["1"]);
   await arm(desk);
-  backend.snapshot.mockRejectedValueOnce({ code: "gate_down", message: "gate_down: gone" });
+  backend.snapshot.mockRejectedValueOnce({ code: "not_open", message: "not_open: gone" });
   await desk.reload();
   expect(desk.phase).toBe("down");
   expect(desk.blocked("approve")).toBe("not_answerable");

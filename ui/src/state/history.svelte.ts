@@ -13,7 +13,7 @@ export class HistoryList {
   /** There is more behind the last row. */
   more = $state(false);
 
-  #next: string | undefined;
+  #next: number | undefined;
   #search = 0;
   #typing: ReturnType<typeof setTimeout> | undefined;
 

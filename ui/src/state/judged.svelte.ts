@@ -87,8 +87,9 @@ export class Judged {
       if (load !== this.#load) return;
       if (this.folds === undefined || this.detail?.digest !== detail.digest) this.folds = new Folds(detail.card);
       this.detail = detail;
-      this.note = note;
-      if (detail.state !== "pending") this.settle({ state: detail.state, by: detail.by, at_ms: undefined });
+      // Of two notes on one change, the one that says that nothing was approved stands.
+      if (!(note?.kind === "refreshed" && this.note?.kind === "stale")) this.note = note;
+      if (detail.state !== "pending") this.settle({ state: detail.state, by: detail.by, at_ms: detail.settled_at_ms });
     } catch (thrown) {
       if (load === this.#load) this.loadError = errorBody(thrown);
     }

@@ -19,7 +19,7 @@ function pass(ms: number): void {
 
 const item = (id: string, session: string, created: number, name = id): ApprovalItem => ({
   id, state: "pending", digest: "sha256:0", action_digest: "sha256:0", tool: "Edit", action: "write", agent: `agent-${session}`, session, workspace: "/w", subjects: [], flags: [],
-  created_at_ms: created, expires_at_ms: created + 300_000, waiting: true, headline: "", lead: [{ text: "/w/" }], main: [{ text: name }], rest: [], number: 1,
+  created_at_ms: created, expires_at_ms: created + 300_000, waiting: true, headline: "", lead: [{ text: "/w/" }], main: [{ text: name }], rest: [], number: 1, grave: false,
 });
 
 const ids = (queue: Queue): string[] => queue.rows.map((row) => row.id);

@@ -13,6 +13,23 @@ export function escapeText(span: Extract<Span, { escape: string }>): string {
 /** What the chip is called: `U+202E right-to-left override`. */
 export const escapeTitle = (span: Extract<Span, { escape: string }>): string => `${span.escape} ${span.label}${span.count && span.count > 1 ? `, ${span.count} in a row` : ""}`;
 
+/** A subject in one line, apart: what is quiet before, what to look at, what is quiet after. */
+export function apart(subject: readonly Span[]): { lead: Span[]; main: Span[]; rest: Span[] } {
+  const [first, ...others] = subject;
+  const whole = { lead: [], main: [...subject], rest: [] };
+  if (first === undefined || !("text" in first)) return whole;
+  const address = /^(https?:\/\/)([^/?#]*)(.*)$/s.exec(first.text);
+  if (address !== null) {
+    const [, scheme = "", host = "", way = ""] = address;
+    // A host that goes on in an escape is not taken apart.
+    if (way === "" && others.length > 0) return { lead: [{ text: scheme }], main: [{ ...first, text: host }, ...others], rest: [] };
+    return { lead: [{ text: scheme }], main: [{ ...first, text: host }], rest: [...(way === "" ? [] : [{ ...first, text: way }]), ...others] };
+  }
+  const slash = first.text.lastIndexOf("/");
+  if (!first.text.startsWith("/") || slash <= 0 || slash === first.text.length - 1 || /\s/.test(first.text)) return whole;
+  return { lead: [{ ...first, text: first.text.slice(0, slash + 1) }], main: [{ ...first, text: first.text.slice(slash + 1) }, ...others], rest: [] };
+}
+
 /** The last characters of spans, and what stands before them. An escape is never cut and counts as it is drawn. */
 export function cutTail(spans: readonly Span[], keep: number): [Span[], Span[]] {
   const tail: Span[] = [];

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 
+import type { HistoryItem } from "../backend/types";
 import { colour } from "./colour";
 import { digestGroups, shortDigest } from "./digest";
+import { rulesOf } from "./policy";
 import { byteSize } from "./size";
-import { cutTail, escapeText, pathSpans, plain, spanLines, tildeSpans, visible } from "./spans";
+import { apart, cutTail, escapeText, pathSpans, plain, spanLines, tildeSpans, visible } from "./spans";
+import { wordOf } from "./word";
 import { ago, countdown, duration, isSoon, moment, percentLeft } from "./time";
 
 const hex = "0599b22abfb1eb4db9c1941c69ec62bd7bded65016d7c233b19b9535709505ab";
@@ -82,3 +85,39 @@ test("colouring loses no character", () => {
 });
 
 test.each([[0, "0 bytes"], [1, "1 byte"], [999, "999 bytes"], [1_000, "1.0 kB"], [48_213, "48.2 kB"], [999_960, "1.0 MB"], [1_300_000, "1.3 MB"]])("%i bytes are said as %s", (bytes, said) => expect(byteSize(bytes)).toBe(said));
+
+test("a subject in one line comes apart without losing a character", () => {
+  const cases: [string, [string, string, string]][] = [
+    ["/home/ana/app/a.ts", ["/home/ana/app/", "a.ts", ""]],
+    ["https://docs.example.com/pool?x=1", ["https://", "docs.example.com", "/pool?x=1"]],
+    ["http://[::1]:80", ["http://", "[::1]:80", ""]],
+    ["npm run lint", ["", "npm run lint", ""]],
+    ["/usr/bin/env x", ["", "/usr/bin/env x", ""]],
+    ["/", ["", "/", ""]],
+    ["/etc/", ["", "/etc/", ""]],
+  ];
+  for (const [subject, [lead, main, rest]] of cases) {
+    const parts = apart([{ text: subject }]);
+    expect([plain(parts.lead), plain(parts.main), plain(parts.rest)]).toEqual([lead, main, rest]);
+  }
+  const split = apart([{ text: "https://exa" }, { escape: "U+200B", label: "" }, { text: "mple.com/x" }]);
+  expect(plain(split.main)).toBe("exa\\u{200B}mple.com/x");
+});
+
+test("the rules of a policy's text are found by their lines, and no other table is taken for one", () => {
+  const policy = 'default = "ask"\n\n[[context]]\nname = "no"\n[[rule]]\nname = "a \\"b\\""\ndecide = "deny"\n\n[[rule]] # two\nname = \'c\'\n[other]\ndecide = "allow"\n';
+  expect(rulesOf(policy)).toEqual([
+    { name: 'a "b"', decide: "deny", line: 5 },
+    { name: "c", decide: "", line: 9 },
+  ]);
+});
+
+test("on whose word is said in words of ours, the person's own beside them", () => {
+  const call = { seq: 1, at_ms: 1, session: "", agent: "", workspace: "", tool: "", action: "write", subject: [], action_digest: "", flags: [] } as const;
+  const word = (more: Partial<HistoryItem>): string => wordOf({ ...call, subject: [], flags: [], decision: "denied", ...more });
+  expect(word({ by: "user", note: "keep it" })).toBe("you: “keep it”");
+  expect(word({ decision: "expired" })).toBe("nobody");
+  expect(word({ decision: "denied_by_rule", by: "policy", rule: "tests" })).toBe("tests");
+  expect(word({ decision: "consumed", by: "user", rule: "writes are asked" })).toBe("you");
+  expect(word({ decision: "allowed_by_grant" })).toBe("a grant");
+});

@@ -4,9 +4,9 @@ import { APP, HOME, approval, command, diff, esc, flag, m, path, t, textContent,
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-const claude = { agent: "claude-code", session: "0193a0af-1111-7000-8000-000000004f2a", process: "claude", client: "2.1" };
-const codex = { agent: "codex", session: "0193a0af-2222-7000-8000-0000000091c7", process: "codex", client: "0.50" };
-const gemini = { agent: "gemini-cli", session: "0193a0af-3333-7000-8000-00000000c03e", process: "gemini", client: "0.9", workspace: `${APP}/web` };
+const claude = { agent: "claude-code", session: "0193a0af-1111-7000-8000-000000004f2a", process: "claude" };
+const codex = { agent: "codex", session: "0193a0af-2222-7000-8000-0000000091c7", process: "codex" };
+const gemini = { agent: "gemini-cli", session: "0193a0af-3333-7000-8000-00000000c03e", process: "gemini", workspace: `${APP}/web` };
 const builtin = { agent: "builtin", session: "0193a0af-4444-7000-8000-000000007b1d" };
 
 const symlink = flag("symlink", "symlink", "The path goes through a symbolic link.");

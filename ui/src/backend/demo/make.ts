@@ -83,7 +83,6 @@ export interface Sketch {
   undo?: Card["undo"];
   reach?: Card["reach"];
   process?: string;
-  client?: string;
   waiting?: boolean;
 }
 
@@ -116,16 +115,18 @@ export function approval(sketch: Sketch, now: number): ApprovalDetail {
     main,
     rest,
     number: sketch.number,
+    grave: sketch.grave ?? false,
+    input: {},
+    can_edit: false,
     cwd: sketch.workspace ?? APP,
     ...(sketch.rule !== undefined && { rule: sketch.rule }),
     rule_reason: sketch.reason,
     flags_explained: sketch.flags ?? [],
-    ...(sketch.process !== undefined && { process: { pid: 41_822 + sketch.number, name: sketch.process } }),
+    ...(sketch.process !== undefined && { process: { pid: 41_822 + sketch.number, name: [t(sketch.process)] } }),
     session_started_at_ms: now - 52 * 60_000,
     recent: sketch.recent ?? [],
     alike: sketch.alike ?? { approved: 0, denied: 0 },
     grantable: sketch.grantable ?? ["exact"],
-    ...(sketch.client !== undefined && { client: sketch.client }),
     card: {
       headline: sketch.headline,
       shown: first?.asked.length ? first.asked : [...lead, ...main, ...rest],

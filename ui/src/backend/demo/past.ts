@@ -1,23 +1,23 @@
-import type { Grant, HistoryCall, HistoryEvent, HistoryItem, PolicyState, SessionItem, Span } from "../types";
+import type { Card, ChainedFact, Grant, HistoryCall, HistoryItem, PolicyState, SessionItem } from "../types";
 import { APP, HOME, fakeDigest, t } from "./make";
 
 const MINUTE = 60_000;
 
-type Row = [HistoryItem["action"], string, string, string, string | undefined, number | undefined];
+type Row = [HistoryItem["action"], string, string, Partial<HistoryItem>];
 
 const rows: Row[] = [
-  ["write", `${APP}/src/routes/`, "orders.ts", "allowed_by_grant", "grant of 14:40", undefined],
-  ["write", `${APP}/src/db/`, "pool.ts", "allowed_by_grant", "grant of 14:40", undefined],
-  ["delete", `${APP}/src/legacy/`, "cart.ts", "denied", "you: “keep until 1.5”", 21_000],
-  ["read", `${APP}/src/`, "main.rs", "allowed_by_rule", "read in the workspace", undefined],
-  ["write", `${APP}/src/routes/`, "orders.ts", "approved", "you, with a grant", 29_000],
-  ["execute", "sed -i ", "'s/all/page/' src/db/page.ts", "expired", "nobody, 5 min", 300_000],
-  ["write", `${APP}/src/auth/`, "session.ts", "approved", "you", 48_000],
-  ["write", `${APP}/tests/`, "orders.test.ts", "denied_by_rule", "tests are the yardstick", undefined],
-  ["write", `${APP}/config/`, "live/server.toml", "approved", "you", 12_000],
-  ["execute", "npm run ", "lint", "approved", "you", 4_000],
-  ["fetch", "https://", "docs.example.com", "allowed_by_rule", "packages", undefined],
-  ["send", "tracker · ", "create_comment", "cancelled", "withdrawn", 9_000],
+  ["write", `${APP}/src/routes/orders.ts`, "allowed_by_grant", { grant: "g1", by: "grant" }],
+  ["write", `${APP}/src/db/pool.ts`, "allowed_by_grant", { grant: "g1", by: "grant" }],
+  ["delete", `${APP}/src/legacy/cart.ts`, "denied", { by: "user", note: "keep until 1.5", waited_ms: 21_000 }],
+  ["read", `${APP}/src/main.rs`, "allowed_by_rule", { rule: "read in the workspace", by: "policy" }],
+  ["write", `${APP}/src/routes/orders.ts`, "consumed", { by: "user", waited_ms: 29_000, outcome: "done", duration_ms: 450 }],
+  ["execute", "sed -i 's/all/page/' src/db/page.ts", "expired", { waited_ms: 300_000 }],
+  ["write", `${APP}/src/auth/session.ts`, "consumed", { by: "user", waited_ms: 48_000 }],
+  ["write", `${APP}/tests/orders.test.ts`, "denied_by_rule", { by: "policy", rule: "tests are the yardstick", flags: ["dotdot"] }],
+  ["write", `${APP}/config/live/server.toml`, "consumed", { by: "user", waited_ms: 12_000 }],
+  ["execute", "npm run lint", "consumed", { by: "user", waited_ms: 4_000 }],
+  ["fetch", "https://docs.example.com/pool/limits.html", "allowed_by_rule", { rule: "packages", by: "policy" }],
+  ["send", "tracker · create_comment", "cancelled", { by: "withdrawn", waited_ms: 9_000 }],
 ];
 
 const agents = ["claude-code", "codex", "gemini-cli", "builtin"];
@@ -25,22 +25,23 @@ const agents = ["claude-code", "codex", "gemini-cli", "builtin"];
 /** The n-th call back from now. */
 export function historyItem(seq: number, newest: number, now: number): HistoryItem {
   const back = newest - seq;
-  const [action, lead, main, decision, word, waited] = rows[back % rows.length] as Row;
+  const [action, subject, decision, more] = rows[back % rows.length] as Row;
   return {
     seq, at_ms: now - (back + 1) * 2.6 * MINUTE, agent: agents[back % agents.length] ?? "codex", session: `0193a0af-0000-7000-8000-00000000${(0x4f2a + (back % 4)).toString(16)}`, workspace: APP, tool: "Edit", action, decision,
-    ...(word !== undefined && { word }), flags: decision === "denied_by_rule" ? ["dotdot"] : [], lead: [t(lead)], main: [t(main)], rest: action === "fetch" ? [t("/pool/limits.html")] : [], ...(waited !== undefined && { waited_ms: waited }), number: 200 - (back % 190),
+    flags: [], subject: [t(subject)], digest: fakeDigest(`h${seq}`), action_digest: fakeDigest(`a${seq}`), number: 200 - (back % 190), ...more,
   };
 }
 
-export function historyCall(item: HistoryItem, card: HistoryCall["card"]): HistoryCall {
-  const asked = item.waited_ms !== undefined;
-  const kinds: [string, string, number][] = asked
-    ? [["approval_asked", `${item.tool}, by the hook of ${item.agent}`, 0], [{ denied: "approval_denied", expired: "approval_expired", cancelled: "approval_cancelled" }[item.decision] ?? "approval_approved", item.word ?? "", item.waited_ms ?? 0]]
-    : [[item.decision.startsWith("denied") ? "call_denied" : "call_allowed", item.word ?? "", 0]];
-  if (item.decision === "approved") kinds.push(["approval_consumed", "Subject and digest as they were when you saw them.", (item.waited_ms ?? 0) + 5], ["call_ran", "done, 1 line of output", (item.waited_ms ?? 0) + 450]);
-  const events: HistoryEvent[] = kinds.map(([kind, text, after], index) => ({ seq: item.seq + index, at_ms: item.at_ms - (item.waited_ms ?? 0) + after, kind, text, hash: fakeDigest(`${item.seq}/${index}`).slice(7) }));
-  const output: Span[][] | undefined = item.decision === "approved" ? [[t("Applied 1 edit (71 lines)")]] : undefined;
-  return { item, digest: fakeDigest(`h${item.seq}`), ...(card !== undefined && { card }), events, ...(output !== undefined && { output }) };
+export function historyCall(call: HistoryItem, card: Card | undefined): HistoryCall {
+  const waited = call.waited_ms ?? 0;
+  const ends: Record<string, string> = { denied: "approval_denied", expired: "approval_expired", cancelled: "approval_cancelled" };
+  const kinds: [string, Partial<ChainedFact>, number][] =
+    call.waited_ms === undefined
+      ? [[call.decision.startsWith("denied") ? "call_denied" : "call_allowed", { ...(call.rule !== undefined && { rules: [call.rule] }) }, 0]]
+      : [["approval_asked", { reason: "No rule matches, and the policy's default is to ask." }, 0], [ends[call.decision] ?? "approval_approved", { ...(call.by !== undefined && { by: { who: call.by } }), ...(call.note !== undefined && { note: call.note }) }, waited]];
+  if (call.decision === "consumed") kinds.push(["approval_consumed", {}, waited + 5], ["call_ran", { outcome: "done" }, waited + 450]);
+  const facts = kinds.map(([kind, more, after], index) => ({ seq: call.seq + index, at_ms: call.at_ms - waited + after, kind, hash: fakeDigest(`${call.seq}/${index}`), ...more }));
+  return { call, facts, ...(card !== undefined && { card }) };
 }
 
 export function demoSessions(now: number, waiting: ReadonlyMap<string, number>): SessionItem[] {
@@ -52,7 +53,7 @@ export function demoSessions(now: number, waiting: ReadonlyMap<string, number>):
   ];
   return [
     ...running.map(([id, agent, workspace, minutes, calls]) => ({ id, agent, workspace, started_at_ms: now - minutes * MINUTE, calls, waiting: waiting.get(id) ?? 0 })),
-    { id: "0193a0a0-5555-7000-8000-00000000aa01", agent: "codex", workspace: `${HOME}/site`, started_at_ms: now - 300 * MINUTE, ended_at_ms: now - 240 * MINUTE, ended: "stopped", calls: 88, waiting: 0 },
+    { id: "0193a0a0-5555-7000-8000-00000000aa01", agent: "codex", workspace: `${HOME}/site`, started_at_ms: now - 300 * MINUTE, stopped_at_ms: now - 240 * MINUTE, calls: 88, waiting: 0 },
   ];
 }
 
@@ -97,15 +98,9 @@ decide = "ask"
 action = ["send"]
 `;
 
-export function demoPolicy(now: number, broken: boolean): PolicyState {
+export function demoPolicy(broken: boolean): PolicyState {
   return {
-    text: policyText(broken ? "aks" : "ask"), path: `${HOME}/.config/placet/policy.toml`, digest: fakeDigest("policy"), loaded_at_ms: now - 217 * MINUTE,
-    rules: [
-      { name: "tests are the yardstick", decide: "deny", line: 11, summary: "write, delete under tests" },
-      { name: "live configuration is looked at first", decide: "ask", line: 18, summary: "anything under config/live" },
-      { name: "anything sent is looked at", decide: "ask", line: 23, summary: "send" },
-      { name: "read in the workspace", decide: "allow", line: 4, summary: "read, list, search; not .env*" },
-    ],
+    text: policyText(broken ? "aks" : "ask"), path: `${HOME}/.config/placet/policy.toml`, digest: fakeDigest("policy"), in_force: fakeDigest(broken ? "before" : "policy"), ok: !broken,
     ...(broken && { error: { message: "“aks” is not one of allow, ask, deny. Did you mean “ask”?", line: 20, column: 10 } }),
   };
 }
