@@ -264,18 +264,19 @@ impl Cover {
     }
 
     /// What a part of a command reads, writes or fetches stands beside it as subjects of their own, and these decide.
-    /// Only what runs or sends something needs a rule for its words.
+    /// Only what runs or sends something, or touches nothing that
+    /// is named, needs a rule for its words.
     fn part(&mut self, policy: &Policy, view: &View<'_>, command: &Subject, part: &SimpleCommand) -> bool {
         if part.why_not.is_some() {
             return false;
         }
         let touches = !(part.reads.is_empty() && part.writes.is_empty() && part.hosts.is_empty());
         match part.effect {
-            Action::None => return true,
             // A filter in a pipe reads what came before it.
             Action::Search | Action::List | Action::Read if touches || part.operator == "|" => return true,
             Action::Write | Action::Delete | Action::Fetch if touches => return true,
-            Action::Search
+            Action::None
+            | Action::Search
             | Action::List
             | Action::Read
             | Action::Write

@@ -1,5 +1,5 @@
 //! What the tests of this room are made of: calls, sessions and ids without a disk or a clock.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,8 +7,13 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    Action, AgentName, ApprovalId, At, CallFacts, Digest, GrantId, Judged, PathText, Session, SessionId, Subject,
+    Action, AgentName, ApprovalId, At, Bindings, By, CallFacts, Check, Command, Digest, Entry, Fact, GrantId, Judged,
+    PathText, Policy, Refusal, Scope, Session, SessionId, State, Subject, Waiter,
     call::OnForm,
+    command::Decision,
+    decide,
+    decide::{Decided, Outcome},
+    grant::{On, ScopeAction, ScopeWho},
     state::empty_card,
     subject::{CommandSubject, McpSubject, NetworkClass, PathSubject, SimpleCommand, ToolSubject, UrlSubject},
 };
@@ -204,3 +209,164 @@ pub(crate) fn fetch(at: &str) -> Judged {
 pub(crate) fn bash(parts: Vec<SimpleCommand>) -> Judged {
     call("Bash", vec![Subject::Command(command(parts))])
 }
+
+pub(crate) fn policy(text: &str) -> Arc<Policy> {
+    let bindings = Bindings { home: Some(PathText::from("/home/ann")), zone: Some("Europe/Berlin".to_owned()) };
+    Arc::new(
+        Policy::parse_for(text, digest_of(text), &bindings).unwrap_or_else(|e| panic!("{}", e.report(text, "policy"))),
+    )
+}
+
+/// A gate without disk and clock: it decides, applies, and remembers what was written.
+pub(crate) struct World {
+    pub(crate) state: State,
+    pub(crate) now: At,
+    pub(crate) history: Vec<(Entry, Option<Judged>)>,
+    next: u128,
+}
+
+impl World {
+    /// One session is at work, under the policy that only says to ask.
+    pub(crate) fn new() -> Self {
+        let mut world = Self { state: State::default(), now: T0, history: Vec::new(), next: 100 };
+        world.start("claude-code", "c1", "/w", 1);
+        world
+    }
+
+    pub(crate) fn with(policy_text: &str) -> Self {
+        let mut world = Self::new();
+        world.load(policy_text);
+        world
+    }
+
+    pub(crate) fn load(&mut self, policy_text: &str) -> Vec<Fact> {
+        let policy = policy(policy_text);
+        let facts = self.run(&Command::LoadPolicy(Arc::clone(&policy))).unwrap().facts;
+        self.state.policy = policy;
+        facts
+    }
+
+    pub(crate) fn start(&mut self, name: &str, client: &str, workspace: &str, id: u128) -> SessionId {
+        let command = Command::StartSession {
+            session: session_id(id),
+            agent: agent(name),
+            client_session: Some(client.to_owned()),
+            workspace: PathText::from(workspace),
+            parent: None,
+        };
+        match self.run(&command).unwrap().outcome {
+            Outcome::Session(id) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn fresh(&mut self) -> u128 {
+        self.next += 1;
+        self.next
+    }
+
+    pub(crate) fn run(&mut self, command: &Command) -> Result<Decided, Refusal> {
+        let decided = decide(&self.state, command, self.now)?;
+        let judged = match command {
+            Command::Check(check) => Some(&check.judged),
+            Command::Refresh { judged, .. } => Some(judged.as_ref()),
+            _ => None,
+        };
+        for fact in &decided.facts {
+            let entry = Entry { seq: self.history.len() as u64 + 1, at_ms: self.now, fact: fact.clone() };
+            self.state.apply(&entry, judged);
+            self.history.push((entry, judged.cloned()));
+        }
+        Ok(decided)
+    }
+
+    /// A check by the first session, from a process that waits.
+    pub(crate) fn check(&mut self, judged: &Judged) -> Decided {
+        self.check_in(session_id(1), judged)
+    }
+
+    pub(crate) fn check_in(&mut self, session: SessionId, judged: &Judged) -> Decided {
+        let check = self.asking(session, judged);
+        let decided = self.run(&Command::Check(Box::new(check))).unwrap();
+        if let Outcome::Waits(id) = decided.outcome {
+            self.state.attended.insert(id);
+        }
+        decided
+    }
+
+    pub(crate) fn asking(&mut self, session: SessionId, judged: &Judged) -> Check {
+        Check {
+            approval: approval_id(self.fresh()),
+            session,
+            judged: judged.clone(),
+            input_sha256: judged.facts.raw_sha256,
+            card_sha256: judged.facts.raw_sha256,
+            again: None,
+            deadline_ms: None,
+            waiter: Some(Waiter { pid: 7, start: 7 }),
+            somebody_to_ask: true,
+            can_edit: false,
+        }
+    }
+
+    /// A check that has to wait; the approval it waits for.
+    pub(crate) fn ask(&mut self, judged: &Judged) -> ApprovalId {
+        self.ask_in(session_id(1), judged)
+    }
+
+    pub(crate) fn ask_in(&mut self, session: SessionId, judged: &Judged) -> ApprovalId {
+        match self.check_in(session, judged).outcome {
+            Outcome::Waits(id) => id,
+            other => panic!("it was not asked: {other:?}"),
+        }
+    }
+
+    pub(crate) fn approve(&mut self, id: ApprovalId) -> Result<Decided, Refusal> {
+        self.answer(id, None)
+    }
+
+    pub(crate) fn grant(&mut self, id: ApprovalId, scope: Scope) -> Result<GrantId, Refusal> {
+        let grant = grant_id(self.fresh());
+        self.answer(id, Some((grant, scope))).map(|_| grant)
+    }
+
+    fn answer(&mut self, id: ApprovalId, grant: Option<(GrantId, Scope)>) -> Result<Decided, Refusal> {
+        let digest = self.state.approvals.get(&id).map_or(digest_of(""), |a| a.judged.facts.digest);
+        let command = Command::Approve { approval: id, digest, by: By::User, note: None, grant, edited: None };
+        self.run(&command)
+    }
+
+    pub(crate) fn deny(&mut self, id: ApprovalId) -> Result<Decided, Refusal> {
+        self.run(&Command::Deny { approval: id, by: By::User, note: None, grant: None })
+    }
+
+    /// `allowed`, `asked`, or `denied` with its reason.
+    pub(crate) fn verdict(&mut self, judged: &Judged) -> String {
+        let session = session_id(1);
+        verdict(self.check_in(session, judged))
+    }
+
+    /// Asks, and gives a grant with the yes.
+    pub(crate) fn given(&mut self, judged: &Judged, scope: Scope) -> GrantId {
+        let id = self.ask(judged);
+        self.grant(id, scope).unwrap()
+    }
+}
+
+pub(crate) fn verdict(decided: Decided) -> String {
+    match decided.outcome {
+        Outcome::Answered(answer) => match answer.decision {
+            Decision::Allow => "allowed".to_owned(),
+            Decision::Deny => format!("denied: {}", answer.reason),
+        },
+        Outcome::Waits(_) => "asked".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A scope for this session and tool, for an hour.
+pub(crate) fn scope(on: On) -> Scope {
+    Scope { who: ScopeWho::Session, action: ScopeAction::Tool, on, expires_in_ms: HOUR_MS, uses: None }
+}
+
+pub(crate) const HOUR_MS: i64 = 60 * 60 * 1_000;

@@ -66,9 +66,7 @@ fn attach(state: &State, check: &Check, now: At) -> Option<Decided> {
     let facts = &check.judged.facts;
     let same_action = |approval: &Approval| approval.judged.facts.action_digest == facts.action_digest;
     let alive = |approval: &&Approval| {
-        approval.session == check.session
-            && same_action(approval)
-            && approval.due_at().is_some_and(|due| now < due)
+        approval.session == check.session && same_action(approval) && approval.due_at().is_some_and(|due| now < due)
     };
     let open = |approval: &&Approval| alive(approval) && !state.attended.contains(&approval.id);
     if let Some(again) = check.again {

@@ -164,3 +164,6 @@ impl Policy {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod decisions;
