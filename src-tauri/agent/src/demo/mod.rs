@@ -6,9 +6,14 @@
 mod hands;
 mod patch;
 mod script;
+mod terminal;
 mod workspace;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use placet_domain::{AgentName, Refusal, SessionId};
 use tempfile::TempDir;
@@ -19,6 +24,7 @@ use crate::{
     tools::{Toolbox, Workspace},
 };
 use script::{Script, Scripted};
+pub use terminal::{play, terminal};
 
 /// A rule that the demo's last session runs into, for whoever opens the demo with a policy of its own: append it to
 /// the default one. Without it, that call is asked about like any other change.
@@ -43,6 +49,12 @@ pub enum DemoError {
     /// The gate took no session.
     #[error("the demo's sessions could not be started: {0}")]
     Refused(#[from] Refusal),
+    /// The demo's own gate could not be opened.
+    #[error("the demo's own gate could not be opened: {0}")]
+    Gate(#[from] placet_gate::OpenError),
+    /// The run could not begin.
+    #[error(transparent)]
+    Run(#[from] crate::RunError),
 }
 
 /// A running demo. Dropped, it stops acting and its folder is removed; `stop` also ends its sessions.
@@ -84,18 +96,17 @@ impl DemoHandle {
     }
 }
 
-/// Starts the demo: makes a workspace in a new folder beneath `dir` and lets its agents run until they are stopped.
-pub async fn start(gate: Gate, dir: &Path) -> Result<DemoHandle, DemoError> {
-    let folder = tempfile::Builder::new().prefix("placet-demo-").tempdir_in(dir)?;
-    let root = folder.path().join("orders");
-    std::fs::create_dir(&root)?;
-    workspace::make(&root)?;
+/// Starts the demo: makes a workspace in a new temporary folder and lets its agents run until they are stopped.
+pub async fn start(gate: Gate) -> Result<DemoHandle, DemoError> {
+    let (folder, root) = make_workspace()?;
     let workspace = Arc::new(Workspace::open(&root)?);
     let (stop, stopped) = watch::channel(false);
     let mut agents = JoinSet::new();
     let mut sessions = Vec::new();
+    // The same client id would find the session of an earlier demo again, in a folder that is gone.
+    let run = crate::tools::workspace::random_hex()?;
     for script in script::scripts() {
-        let session = begin(&gate, &script, &workspace).await?;
+        let session = begin(&gate, &script, &run[..6], &workspace).await?;
         sessions.push(session);
         let agent = Agent { gate: gate.clone(), session, toolbox: Toolbox::new(Arc::clone(&workspace)) };
         let mut stopped = stopped.clone();
@@ -109,9 +120,17 @@ pub async fn start(gate: Gate, dir: &Path) -> Result<DemoHandle, DemoError> {
     Ok(DemoHandle { gate, sessions, agents, stop, folder, workspace })
 }
 
-async fn begin(gate: &Gate, script: &Script, workspace: &Workspace) -> Result<SessionId, DemoError> {
+fn make_workspace() -> std::io::Result<(TempDir, PathBuf)> {
+    let folder = tempfile::Builder::new().prefix("placet-demo-").tempdir()?;
+    let root = folder.path().join("orders");
+    std::fs::create_dir(&root)?;
+    workspace::make(&root)?;
+    Ok((folder, root))
+}
+
+async fn begin(gate: &Gate, script: &Script, run: &str, workspace: &Workspace) -> Result<SessionId, DemoError> {
     let agent: AgentName = script.agent.parse().map_err(|_| std::io::ErrorKind::InvalidInput).map_err(std::io::Error::from)?;
-    Ok(gate.session(agent, Some(script.session.to_owned()), workspace.path_text(), None).await?)
+    Ok(gate.session(agent, Some(format!("{}-{run}", script.session)), workspace.path_text(), None).await?)
 }
 
 /// One scripted agent.

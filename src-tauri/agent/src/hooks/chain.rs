@@ -17,7 +17,7 @@ use crate::{
 
 /// The tool under which a person is asked to confirm a call that a hook, or a crash, made doubtful. It runs nothing:
 /// the call itself goes to the gate afterwards.
-pub const CONFIRM: &str = "confirm_call";
+const CONFIRM: &str = "confirm_call";
 
 /// What the pre chain makes of a call.
 #[derive(Debug)]
