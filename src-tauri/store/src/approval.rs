@@ -146,7 +146,20 @@ pub(crate) fn settled(p: &Projecting<'_>, id: ApprovalId, entry: &Entry) -> Resu
         | Fact::Resumed { .. }
         | Fact::AlertRaised { .. } => return Ok(()),
     };
-    one(changed, "approvals", id, expected)
+    one(changed, "approvals", id, expected)?;
+    if let Fact::ApprovalConsumed { .. } = &entry.fact {
+        taint(p, id)?;
+    }
+    Ok(())
+}
+
+/// A yes that was handed over brings in what its call brings in.
+fn taint(p: &Projecting<'_>, id: ApprovalId) -> Result<(), StoreError> {
+    let read = select(p.conn, "WHERE a.id = ?1", &[&id.to_string()], Bodies::LeftOut)?;
+    match read.first() {
+        Some(read) if read.approval.judged.facts.brings_content_in() => session::tainted(p, read.approval.session),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn after_yes(p: &Projecting<'_>, id: &str, state: &str, at: i64, seq: i64) -> Result<usize, StoreError> {

@@ -5,11 +5,13 @@
 //! own. Nothing here decides anything, and nothing here knows the time.
 
 mod approval;
+mod backup;
 mod body;
 mod call;
 mod chain;
 mod chain_key;
 mod error;
+mod export;
 mod files;
 mod filter;
 mod grant;
@@ -19,7 +21,9 @@ mod opened;
 mod place;
 mod plain;
 mod project;
+mod prune;
 mod reader;
+mod recent;
 mod schema;
 mod session;
 mod stats;
@@ -31,10 +35,13 @@ pub use call::{CallDecision, CallLife, CallRow, ChainedEntry};
 pub use chain::Stub;
 pub use chain_key::ChainKey;
 pub use error::StoreError;
+pub use export::Format;
 pub use filter::{ApprovalFilter, GrantFilter, HistoryFilter, PAGE, PAGE_AT_MOST, Page, SessionFilter};
 pub use grant::{GrantRow, Revoked};
 pub use opened::{Head, IgnoredGrant, Opened};
+pub use prune::Pruned;
 pub use reader::Reader;
+pub use recent::RecentCall;
 pub use stats::{Alike, Bucket, Counted, Stats};
 pub use store::{Body, Store};
 pub use verify::{Break, Broken, Verified};

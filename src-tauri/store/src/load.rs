@@ -152,10 +152,10 @@ fn settled(conn: &Connection) -> Result<Vec<(ApprovalId, Settled)>, StoreError> 
 /// A person's denials that still count, oldest first.
 fn denials(conn: &Connection, latest_ms: At) -> Result<Vec<(SessionId, Digest, At)>, StoreError> {
     let mut statement = conn.prepare(
-        "SELECT a.session, c.action_digest, a.state_at_ms FROM approvals a JOIN calls c ON c.seq = a.asked_seq
-         JOIN sessions s ON s.id = a.session
+        "SELECT a.session, c.action_digest, a.state_at_ms
+         FROM approvals a INDEXED BY approvals_by_settling CROSS JOIN calls c ON c.seq = a.asked_seq
          WHERE a.settled_seq IS NOT NULL AND a.state = 'denied' AND a.state_at_ms > ?1
-             AND c.decided_by IN ('user', 'supervisor') AND s.stopped_at_ms IS NULL
+             AND c.decided_by IN ('user', 'supervisor')
              AND a.settled_seq >= coalesce((SELECT min(settled_seq) FROM (SELECT settled_seq FROM approvals
                  WHERE settled_seq IS NOT NULL ORDER BY settled_seq DESC LIMIT ?2)), 0)
          ORDER BY a.settled_seq",

@@ -63,6 +63,14 @@ pub(crate) fn called(p: &mut Projecting<'_>, session: SessionId) -> Result<Agent
     agent_of(p.conn, p.known, session)
 }
 
+/// It has taken in content from outside.
+pub(crate) fn tainted(p: &Projecting<'_>, session: SessionId) -> Result<(), StoreError> {
+    p.conn
+        .prepare_cached("UPDATE sessions SET tainted = 1 WHERE id = ?1 AND tainted = 0")?
+        .execute([session.to_string()])?;
+    Ok(())
+}
+
 /// Whose a session is.
 pub(crate) fn agent_of(conn: &Connection, known: &mut Known, session: SessionId) -> Result<AgentName, StoreError> {
     if let Some(agent) = known.agents.get(&session) {

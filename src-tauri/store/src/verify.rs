@@ -131,7 +131,7 @@ fn walk(
 }
 
 /// What the first row that is walked has to follow.
-fn start(conn: &Connection, key: &ChainKey, from: Option<u64>) -> Result<Result<Head, Broken>, StoreError> {
+pub(crate) fn start(conn: &Connection, key: &ChainKey, from: Option<u64>) -> Result<Result<Head, Broken>, StoreError> {
     let stub = Stub::latest(conn, key)?;
     let oldest = match stub {
         Some((stub, true)) => Head { seq: stub.through_seq, hash: stub.hash },
@@ -174,7 +174,7 @@ fn step(conn: &Connection, key: &ChainKey, verified: &mut Verified, through: u64
     Ok(walked)
 }
 
-fn fault(key: &ChainKey, before: &Head, row: &Row) -> Option<Break> {
+pub(crate) fn fault(key: &ChainKey, before: &Head, row: &Row) -> Option<Break> {
     if row.seq != before.seq + 1 {
         return Some(Break::Gap);
     }

@@ -125,6 +125,27 @@ impl CallDecision {
         }
     }
 
+    /// Whether the agent heard a yes or a no; none where it has heard neither.
+    pub fn is_yes(self) -> Option<bool> {
+        match self {
+            Self::AllowedByRule | Self::AllowedByGrant | Self::Approved | Self::Consumed => Some(true),
+            Self::DeniedByRule
+            | Self::DeniedByGrant
+            | Self::DeniedByDefault
+            | Self::DeniedByPause
+            | Self::Refused
+            | Self::NobodyToAsk
+            | Self::RepeatedDenial
+            | Self::TooManyWaiting
+            | Self::Lapsed
+            | Self::Void
+            | Self::Denied
+            | Self::Expired
+            | Self::Cancelled => Some(false),
+            Self::Pending | Self::Unasked => None,
+        }
+    }
+
     /// The decision of a word; none where it is none of them.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|d| d.word() == word)

@@ -49,6 +49,9 @@ pub(crate) fn allowed(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), Store
             approval: None,
         },
     )?;
+    if call.brings_content_in() {
+        session::tainted(p, *session)?;
+    }
     for id in grants {
         grant::used(p, *id, entry.seq, entry.at_ms)?;
     }

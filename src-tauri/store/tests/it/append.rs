@@ -2,6 +2,7 @@ use std::ops::ControlFlow;
 
 use placet_domain::{
     Action, ApprovalState, At, By, CancelReason, DeniedBy, Entry, Fact, Grant, GrantState, State, call::RefusedCode,
+    state::Recalled,
 };
 use placet_store::{ApprovalFilter, Body, CallDecision, GrantFilter, SessionFilter, StoreError};
 
@@ -146,6 +147,26 @@ fn what_is_loaded_is_what_the_facts_add_up_to() {
     }
     let denials: Vec<_> = opened.denials.iter().map(|(s, d, at)| ((*s, *d), vec![*at])).collect();
     assert_eq!(denials, state.denials.clone().into_iter().collect::<Vec<_>>());
+    let recent = opened.reader.recent_calls(At(0)).unwrap();
+    assert_eq!(recent.iter().filter(|r| r.what == Recalled::Allowed).count(), 2);
+    assert_eq!(recent.iter().filter(|r| r.what == Recalled::Asked).count(), 10);
+    assert!(recent.is_sorted_by_key(|r| r.at_ms));
+    assert_eq!(opened.reader.recent_calls(w.now).unwrap(), []);
+}
+
+#[test]
+fn a_session_is_tainted_by_what_is_let_in_and_not_by_what_is_asked() {
+    let mut w = World::new();
+    w.write((1..=3).map(|n| started(n, "claude-code", "/w")).collect()).unwrap();
+    w.write(vec![allowed(1, call("WebFetch", vec![url("example.com", "/")], 1), vec![])]).unwrap();
+    let judged = judged(call("WebFetch", vec![url("example.com", "/")], 2));
+    w.ask(100, 2, &judged).unwrap();
+    w.ask(101, 3, &judged).unwrap();
+    w.write(vec![yes(100, &judged)]).unwrap();
+    w.write(vec![Fact::ApprovalConsumed { approval: approval(100) }]).unwrap();
+    w.reopen();
+    assert_eq!(w.opened.sessions, sessions_of(&w.state));
+    assert_eq!(w.opened.sessions.iter().map(|s| s.tainted).collect::<Vec<_>>(), [true, true, false]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 mod append;
 mod file;
+mod keep;
 mod kill;
+mod scale;
 mod search;
 mod tamper;
 mod world;
