@@ -37,7 +37,8 @@ export interface Backend {
   grantsRevoke(ids: string[], note?: string): Promise<{ outcomes: { id: string; state: string | null; changed: boolean }[] }>;
   historySearch(filter: HistoryFilter): Promise<Page<HistoryItem, number>>;
   historyGet(seq: number): Promise<HistoryCall>;
-  sessionsList(): Promise<Page<SessionItem>>;
+  /** Oldest first; the window asks for as many as a page may hold. */
+  sessionsList(filter: { running: boolean }): Promise<Page<SessionItem>>;
   policyGet(): Promise<PolicyState>;
   pause(): Promise<void>;
   resume(): Promise<void>;

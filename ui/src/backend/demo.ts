@@ -189,10 +189,10 @@ export class DemoBackend implements Backend {
     return soon(historyCall(item, item.waited_ms === undefined || item.action !== "write" ? undefined : card));
   }
 
-  sessionsList(): ReturnType<Backend["sessionsList"]> {
+  sessionsList({ running }: { running: boolean }): ReturnType<Backend["sessionsList"]> {
     const waiting = new Map<string, number>();
     for (const item of this.#pending()) waiting.set(item.session, (waiting.get(item.session) ?? 0) + 1);
-    return soon({ items: this.scene === "first" ? [] : demoSessions(Date.now(), waiting) });
+    return soon({ items: this.scene === "first" ? [] : demoSessions(Date.now(), waiting).filter((one) => (one.stopped_at_ms === undefined) === running) });
   }
 
   policyGet(): ReturnType<Backend["policyGet"]> {

@@ -7,6 +7,9 @@ import type { FactMessage } from "./types";
 
 export const insideTauri = (): boolean => isTauri();
 
+/** The most that a list gives at once. */
+const PAGE_AT_MOST = 1_000;
+
 async function call<T>(command: string, params: object = {}): Promise<T> {
   try {
     return await invoke<T>(command, { params });
@@ -27,12 +30,12 @@ export const tauri: Backend = {
   approvalsDeny: (answer) => call("approvals_deny", answer),
   approvalsCancel: (batch) => call("approvals_cancel", batch),
 
-  grantsList: () => call("grants_list"),
+  grantsList: () => call("grants_list", { limit: PAGE_AT_MOST }),
   grantsPreview: (approval, scope) => call("grants_preview", { approval, scope }),
   grantsRevoke: (ids, note) => call("grants_revoke", { ids, ...(note !== undefined && { note }) }),
   historySearch: (filter) => call("history_search", filter),
   historyGet: (seq) => call("history_get", { seq }),
-  sessionsList: () => call("sessions_list"),
+  sessionsList: ({ running }) => call("sessions_list", { running, limit: PAGE_AT_MOST }),
   policyGet: () => call("policy_get"),
   pause: () => call("pause"),
   resume: () => call("resume"),
