@@ -15,6 +15,7 @@ pub const DISPLAY_VERSION: &str = "d/1";
 
 /// As many plain blanks in a row are drawn; more become one escape with their count, so that nothing is pushed away.
 const MAX_BLANKS: usize = 8;
+const TOO_MANY_BLANKS: &str = "         ";
 /// Marks on one letter; more could overpaint other lines.
 const MAX_MARKS: usize = 2;
 
@@ -268,6 +269,11 @@ impl Spans {
 }
 
 fn draw(spans: &mut Spans, text: &str) {
+    // Most lines of most files are this plain.
+    if text.bytes().all(|b| matches!(b, b' '..=b'~')) && !text.contains(TOO_MANY_BLANKS) {
+        spans.text.push_str(text);
+        return;
+    }
     let lookalikes = if text.is_ascii() { Vec::new() } else { lookalikes(text) };
     let mut marks = 0;
     let mut at = 0;

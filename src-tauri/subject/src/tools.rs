@@ -444,6 +444,23 @@ pub(crate) enum Meaning {
     Unknown,
 }
 
+/// The agent of a call of which nobody says who makes it: it is explained, never let through.
+const NOBODY: &str = "unknown";
+
+/// Tools that touch nothing whoever has them. Another "task" or "skill" of a client that is not known may do anything.
+const PLAIN_TALK: &[&str] = &[
+    "TodoWrite",
+    "TodoRead",
+    "todo_write",
+    "todowrite",
+    "todoread",
+    "write_todos",
+    "update_plan",
+    "ExitPlanMode",
+    "EnterPlanMode",
+    "AskUserQuestion",
+];
+
 /// Finds out what a tool's name means to a client. `has` says whether the input has a field.
 pub(crate) fn meaning(agent: &str, name: &str, has: impl Fn(&str) -> bool) -> Meaning {
     // What stands before an MCP server knows its tools by the server's names alone, which mean whatever it likes.
@@ -454,7 +471,10 @@ pub(crate) fn meaning(agent: &str, name: &str, has: impl Fn(&str) -> bool) -> Me
     let client = CLIENTS.iter().find(|client| client.name == agent);
     let known = match client {
         Some(client) => find(client.tools, name, &has).or_else(|| client.tools.iter().find(|tool| tool.name == name)),
-        None => CLIENTS.iter().find_map(|client| find(client.tools, name, &has)),
+        None => CLIENTS
+            .iter()
+            .find_map(|client| find(client.tools, name, &has))
+            .filter(|tool| tool.does != Does::Inside || agent == NOBODY || PLAIN_TALK.contains(&name)),
     };
     if let Some(tool) = known {
         return Meaning::Known(tool.does, tool.talk);
@@ -507,6 +527,14 @@ mod tests {
             meaning("somebody", "run_shell_command", has("command")),
             Meaning::Known(Does::Command { .. }, _)
         ));
+    }
+
+    #[test]
+    fn only_known_clients_have_tools_inside_themselves() {
+        assert!(matches!(meaning("claude-code", "Task", |_| false), Meaning::Known(Does::Inside, _)));
+        assert!(matches!(meaning("unknown", "Task", |_| false), Meaning::Known(Does::Inside, _)));
+        assert_eq!(meaning("somebody", "Task", |_| false), Meaning::Unknown);
+        assert!(matches!(meaning("somebody", "TodoWrite", |_| false), Meaning::Known(Does::Inside, _)));
     }
 
     #[test]

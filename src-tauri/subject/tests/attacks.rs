@@ -434,6 +434,29 @@ fn path_017_our_own_files() {
 }
 
 #[test]
+fn path_017_behind_a_link() {
+    // A data folder behind a link has two names, and both are ours.
+    let room = Room::new();
+    room.write("/disk/placet/placet.db", "x");
+    symlink(room.at("/disk"), room.at("/share")).unwrap();
+    let own = vec![room.at("/share/placet").as_str().into()];
+    let known = Known::new(room.at("/home/u").as_str().into(), own, Programs::default());
+    let ws = PathText::from(room.at("/ws").as_str());
+    for path in ["/share/placet/placet.db", "/disk/placet/new"] {
+        let input = json!({"file_path": room.at(path)}).to_string();
+        let call = RawCall {
+            agent: "claude-code",
+            tool: "Read",
+            input: input.as_bytes(),
+            cwd: &ws,
+            workspace: &ws,
+            call_id: None,
+        };
+        assert_eq!(code(&judge(&call, &known)), Some(RefusedCode::SelfProtection), "{path}");
+    }
+}
+
+#[test]
 fn path_018_windows_spellings() {
     let room = Room::new();
     for path in urls(&case("path-018")) {

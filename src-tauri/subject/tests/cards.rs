@@ -339,6 +339,7 @@ fn searching_from_nowhere_is_searching_here() {
     assert!(
         matches!(&judged.facts.subjects[1], Subject::Path(path) if path.resolved.lossy() == "/etc" && !path.inside_workspace)
     );
-    let judged = room.judge("Glob", &json!({"pattern": "src/*/../../../x"}));
-    assert!(judged.facts.refused.is_some());
+    for pattern in ["src/*/../../../x", "{/etc/passwd,src/a}", "{src,~}/x"] {
+        assert!(room.judge("Glob", &json!({"pattern": pattern})).facts.refused.is_some(), "{pattern}");
+    }
 }

@@ -21,7 +21,9 @@ pub(crate) struct Place<'a> {
     pub(crate) known: &'a Known,
     workspace: Vec<PathText>,
     workspace_mount: Option<u64>,
-    home: PathText,
+    /// As given and resolved: a home or a data folder behind a link has two names.
+    homes: Vec<PathText>,
+    own: Vec<PathText>,
 }
 
 impl<'a> Place<'a> {
@@ -33,7 +35,14 @@ impl<'a> Place<'a> {
             forms.push(normalize(workspace.bytes()));
             forms.extend(found.map(|f| PathText::from_bytes(f.resolved)));
         }
-        Self { cwd, known, workspace: forms, workspace_mount: mount, home: normalize(known.home.bytes()) }
+        Self {
+            cwd,
+            known,
+            workspace: forms,
+            workspace_mount: mount,
+            homes: both_forms(std::slice::from_ref(&known.home)),
+            own: both_forms(&known.own),
+        }
     }
 
     /// Whether a path lies in the workspace, in the spelling the client gave or the resolved one.
@@ -45,6 +54,20 @@ impl<'a> Place<'a> {
     fn is_really_inside(&self, path: &PathText) -> bool {
         self.workspace.last().is_some_and(|root| path.is_within(root))
     }
+}
+
+/// Absolute paths as given and, where that differs, as they resolve now.
+fn both_forms(paths: &[PathText]) -> Vec<PathText> {
+    let mut forms: Vec<PathText> = Vec::new();
+    for path in paths.iter().filter(|path| is_absolute(path.bytes())) {
+        let resolved = walk(path.bytes(), Leaf::Follow).ok().map(|found| PathText::from_bytes(found.resolved));
+        for form in std::iter::once(normalize(path.bytes())).chain(resolved) {
+            if !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
+    }
+    forms
 }
 
 /// What was found out about one path.
@@ -262,15 +285,15 @@ fn found_look(asked: &[u8], action: Action, normalized: PathText, found: Found, 
 fn judge_names(look: &mut PathLook, place: &Place<'_>) {
     let subject = &mut look.subject;
     let forms = [&subject.normalized, &subject.resolved];
-    if forms.iter().any(|path| protected::is_protected(path, subject.action, &place.home)) {
+    if forms.iter().any(|path| place.homes.iter().any(|home| protected::is_protected(path, subject.action, home))) {
         subject.protected = true;
         look.flags.push(Flag::Protected);
     }
     if forms.iter().any(|path| protected::is_secret(path)) {
         look.flags.push(Flag::Secret);
     }
-    let is_own = forms.iter().any(|path| protected::is_own(path, subject.action, &place.known.own))
-        || subject.hard_linked && subject.inode.is_some_and(|inode| protected::is_own_inode(inode, &place.known.own));
+    let is_own = forms.iter().any(|path| protected::is_own(path, subject.action, &place.own))
+        || subject.hard_linked && subject.inode.is_some_and(|inode| protected::is_own_inode(inode, &place.own));
     if is_own {
         look.refused = Some(Refused {
             code: RefusedCode::SelfProtection,

@@ -150,7 +150,15 @@ impl<'a> Act<'a> {
         };
         let look = self.look(root, action);
         self.reading.add_path(look);
-        // A pattern can name a place of its own.
+        // A pattern can name a place of its own, also within braces.
+        if let Some(Value::String(pattern)) = self.input.get(pattern)
+            && ["{/", ",/", "{~", ",~", "{$", ",$"].iter().any(|other| pattern.contains(other))
+        {
+            self.reading.refuse(Some(Refused {
+                code: RefusedCode::UnexpandedOrAmbiguous,
+                reason: "The pattern names several places at once. Search one folder at a time.".to_owned(),
+            }));
+        }
         if let Some(Value::String(pattern)) = self.input.get(pattern)
             && (pattern.starts_with(['/', '~', '$']) || pattern.split(['/', '{', ',']).any(|name| name == ".."))
         {
