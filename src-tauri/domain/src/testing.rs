@@ -270,6 +270,7 @@ impl World {
         let judged = match command {
             Command::Check(check) => Some(&check.judged),
             Command::Refresh { judged, .. } => Some(judged.as_ref()),
+            Command::Approve { edited: Some((judged, _)), .. } => Some(judged.as_ref()),
             _ => None,
         };
         for fact in &decided.facts {

@@ -129,3 +129,6 @@ pub fn decide(state: &State, command: &Command, now: At) -> Result<Decided, Refu
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,7 +88,8 @@ fn too_wide(given: &Given<'_>) -> Option<Refusal> {
                 let lies_in = |p: &PathText| {
                     if path.is_folder { p == folder || parent(p) == *folder } else { parent(p) == *folder }
                 };
-                path.normalized.is_within(folder)
+                depth(folder) >= 1
+                    && path.normalized.is_within(folder)
                     && (folder.is_within(&session.workspace) || (lies_in(&path.normalized) && depth(folder) >= 2))
             };
             !call.subjects.iter().any(|s| matches!(s, Subject::Path(path) if own(path)))
