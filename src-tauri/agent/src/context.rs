@@ -7,7 +7,7 @@ use placet_domain::{AgentName, PathText, SessionId};
 /// A session's context. It has no setter and no public field, and everybody holds it behind a shared reference:
 /// nothing that a model, a tool or a hook says can change it.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0616
 /// fn change(context: &mut placet_agent::Context) { context.attributes.clear(); }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

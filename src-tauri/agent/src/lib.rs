@@ -11,6 +11,7 @@ pub mod demo;
 pub mod hooks;
 pub mod journal;
 mod machine;
+pub mod mcp;
 pub mod message;
 pub mod provider;
 mod run;
