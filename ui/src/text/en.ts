@@ -23,6 +23,7 @@ export const text = {
   queue: {
     title: "Waiting",
     list: "Waiting calls",
+    waiting: (n: number) => (n === 0 ? "Nothing waits" : `${calls(n)} waiting`),
     filter: "Filter",
     filterLabel: "Filter the queue",
     bySession: "By session",
