@@ -95,6 +95,7 @@ pub(crate) fn apply(form: &Form, argv: &[String]) -> Doing {
 
 fn asks_for_help(form: &Form, words: &[String]) -> bool {
     match words {
+        _ if !form.help => false,
         [only] => matches!(only.as_str(), "--help" | "--version"),
         [subs @ .., last] if last == "--help" => form.sub(subs).is_some_and(|(length, _)| length == subs.len()),
         _ => false,
@@ -212,6 +213,9 @@ fn read_words(form: &Form, words: &[String], events: &mut Events) {
                 (Takes::Value(_), None) => {
                     let value = words.get(at).cloned();
                     at += 1;
+                    if value.as_deref().is_some_and(|value| !rule.first && looks_like_option(value)) {
+                        events.unknown = Some(format!("Option “{name}” is followed by another."));
+                    }
                     if value.is_none() {
                         events.unknown = Some(format!("Option “{name}” has no value."));
                     }
@@ -259,6 +263,13 @@ fn read_words(form: &Form, words: &[String], events: &mut Events) {
     }
 }
 
+/// A value that begins with a dash, numbers aside. Were the table wrong about the option before it, this one would
+/// go unseen.
+fn looks_like_option(value: &str) -> bool {
+    let rest = value.strip_prefix('-').unwrap_or_default();
+    !rest.is_empty() && !rest.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// How many operands stand before a command.
 fn command_position(form: &Form) -> Option<usize> {
     form.operands.front.iter().position(|r| matches!(r, Role::Command | Role::CommandWithUnknown))
@@ -281,6 +292,9 @@ fn read_letters(form: &Form, letters: &str, words: &[String], at: &mut usize, ev
             Takes::Value(Role::CommandForEach) | Takes::Words(_) => return false,
             Takes::Value(_) if rest.is_empty() => {
                 let Some(value) = words.get(next) else { return false };
+                if !rule.first && looks_like_option(value) {
+                    return false;
+                }
                 next += 1;
                 found.push((name, *rule, Some(value.clone())));
             }
@@ -403,10 +417,8 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
         }
     }
     if in_place != Action::None {
-        match in_place {
-            Action::Delete => doing.deletes.extend(starts.iter().cloned()),
-            _ => doing.writes.extend(starts.iter().cloned()),
-        }
+        let targets = if in_place == Action::Delete { &mut doing.deletes } else { &mut doing.writes };
+        targets.extend(starts.iter().cloned());
     }
     for words in for_each {
         // Without a folder to start from it could be any file.
@@ -473,20 +485,19 @@ fn operands(form: &Form, words: &[String], command: Option<Vec<String>>, first_g
         } else {
             form.operands.repeated
         };
-        match role {
-            Some(role) => word(role, text, doing),
-            None => {
-                doing.raise(form.extra);
-                if form.extra == Action::Execute {
-                    doing.unknown.get_or_insert_with(|| format!("“{text}” is not in the table."));
-                } else if matches!(form.extra, Action::Write | Action::Delete)
-                    && let Some(place) = &form.place
-                {
-                    let places = if form.extra == Action::Write { &mut doing.writes } else { &mut doing.deletes };
-                    if !places.contains(place) {
-                        places.push(place.clone());
-                    }
-                }
+        if let Some(role) = role {
+            word(role, text, doing);
+            continue;
+        }
+        doing.raise(form.extra);
+        if form.extra == Action::Execute {
+            doing.unknown.get_or_insert_with(|| format!("“{text}” is not in the table."));
+        } else if matches!(form.extra, Action::Write | Action::Delete)
+            && let Some(place) = &form.place
+        {
+            let places = if form.extra == Action::Write { &mut doing.writes } else { &mut doing.deletes };
+            if !places.contains(place) {
+                places.push(place.clone());
             }
         }
     }
@@ -513,12 +524,10 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
     let nowhere = matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin");
     match role {
         Role::Text => {}
+        Role::Read | Role::Write if nowhere => {}
         Role::Format if text.starts_with('+') => {}
         Role::Format => doing.not_known(format!("“{text}” is a value to be set.")),
-        Role::Read if nowhere => {}
         Role::Read => doing.reads.push(text.to_owned()),
-        Role::Write if text == "-" => {}
-        Role::Write if nowhere => {}
         Role::Write => doing.writes.push(text.to_owned()),
         Role::Delete => doing.deletes.push(text.to_owned()),
         Role::Move => {
@@ -558,32 +567,23 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
         }
         Role::Command => doing.carried.push(Carried::Words(vec![text.to_owned()])),
         Role::CommandWithUnknown | Role::CommandForEach => doing.not_known("It runs another command."),
-        Role::Sed => match script::sed(text) {
-            Some(()) => doing.raise(Action::Read),
-            None => {
-                doing.flag(Flag::RunsProgramText);
-                doing.not_known("This sed program may write files or run commands.");
-            }
-        },
-        Role::Awk => match script::awk(text) {
-            Some(()) => doing.raise(Action::Read),
-            None => {
-                doing.flag(Flag::RunsProgramText);
-                doing.not_known("This awk program may write files or run commands.");
-            }
-        },
-        Role::Jq => match script::jq(text) {
-            Some(()) => doing.raise(Action::Read),
-            None => {
-                doing.flag(Flag::RunsProgramText);
-                doing.not_known("This jq program reads more than its input.");
-            }
-        },
+        Role::Sed => program_text(script::sed(text), "This sed program may write files or run commands.", doing),
+        Role::Awk => program_text(script::awk(text), "This awk program may write files or run commands.", doing),
+        Role::Jq => program_text(script::jq(text), "This jq program reads more than its input.", doing),
         Role::GitSetting => {
             if !script::harmless_git_setting(text) {
                 doing.not_known("This setting can make Git run other programs.");
             }
         }
+    }
+}
+
+fn program_text(harmless: Option<()>, otherwise: &str, doing: &mut Doing) {
+    if harmless.is_some() {
+        doing.raise(Action::Read);
+    } else {
+        doing.flag(Flag::RunsProgramText);
+        doing.not_known(otherwise);
     }
 }
 

@@ -151,6 +151,22 @@ impl Sed<'_> {
                         self.at += 1;
                     }
                 }
+                b'[' if bracket && matches!(self.peek(), Some(b':' | b'.' | b'=')) => {
+                    // A class such as `[:alpha:]` has a bracket of its own.
+                    let class = self.peek()?;
+                    self.at += 1;
+                    loop {
+                        let byte = self.peek()?;
+                        self.at += 1;
+                        if byte == delimiter || byte == b'\n' {
+                            return None;
+                        }
+                        if byte == class && self.peek() == Some(b']') {
+                            self.at += 1;
+                            break;
+                        }
+                    }
+                }
                 b']' if bracket => bracket = false,
                 _ => {}
             }
@@ -169,12 +185,8 @@ pub(crate) fn awk(text: &str) -> Option<()> {
         match bytes[at] {
             b' ' | b'\t' => {
                 at += 1;
-                continue;
             }
-            b'#' => {
-                at += text[at..].find('\n').unwrap_or(text.len() - at);
-                continue;
-            }
+            b'#' => at += text[at..].find('\n').unwrap_or(text.len() - at),
             b'"' => {
                 at = closed(bytes, at, b'"')?;
                 before = Before::Operand;
@@ -212,7 +224,6 @@ pub(crate) fn awk(text: &str) -> Option<()> {
                 at += 2;
                 before = Before::Operator;
             }
-            b'|' | b'@' | b'\\' | b'`' | b'\'' => return None,
             b'>' if text[at..].starts_with(">=") => {
                 at += 2;
                 before = Before::Operator;
@@ -222,7 +233,6 @@ pub(crate) fn awk(text: &str) -> Option<()> {
                 at += 1;
                 before = Before::Operator;
             }
-            b'>' => return None,
             b'{' => {
                 braces += 1;
                 at += 1;
@@ -250,6 +260,7 @@ pub(crate) fn awk(text: &str) -> Option<()> {
                 at += 1;
                 before = Before::Operator;
             }
+            // A pipe, a redirection, an indirect call, or what is no awk.
             _ => return None,
         }
     }
@@ -270,15 +281,34 @@ fn closed(bytes: &[u8], start: usize, delimiter: u8) -> Option<usize> {
         match bytes.get(at)? {
             b'\\' => at += 2,
             b'\n' => return None,
-            // A pattern may have its delimiter in brackets; programs differ on where it ends.
-            b'[' if delimiter == b'/' => {
-                let end = bytes[at..].iter().position(|b| *b == b']')?;
-                if bytes[at..at + end].contains(&b'/') || bytes[at..at + end].contains(&b'\\') {
+            b'[' if delimiter == b'/' => at = bracket_end(bytes, at)?,
+            b if *b == delimiter => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Behind the bracket expression at `start`. `None` for one that programs could end at different places.
+fn bracket_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    if bytes.get(at) == Some(&b'^') {
+        at += 1;
+    }
+    if bytes.get(at) == Some(&b']') {
+        return None;
+    }
+    loop {
+        match *bytes.get(at)? {
+            b'/' | b'\\' | b'\n' => return None,
+            b']' => return Some(at + 1),
+            b'[' if matches!(bytes.get(at + 1), Some(b':' | b'.' | b'=')) => {
+                let class = bytes[at + 1];
+                let inner = bytes[at + 2..].windows(2).position(|pair| pair == [class, b']'])?;
+                if !bytes[at + 2..at + 2 + inner].iter().all(u8::is_ascii_alphanumeric) {
                     return None;
                 }
-                at += end + 1;
+                at += inner + 4;
             }
-            b if *b == delimiter => return Some(at + 1),
             _ => at += 1,
         }
     }

@@ -119,14 +119,14 @@ enum Token {
 
 struct Tokens<'t> {
     text: &'t str,
-    tokens: Vec<(Token, Range<usize>)>,
+    found: Vec<(Token, Range<usize>)>,
     /// Where here-documents begin and end, by the tree; checked against the text.
     bodies: Vec<Range<usize>>,
 }
 
 impl<'t> Tokens<'t> {
     fn new(text: &'t str) -> Self {
-        Self { text, tokens: Vec::new(), bodies: Vec::new() }
+        Self { text, found: Vec::new(), bodies: Vec::new() }
     }
 
     fn walk(&mut self, node: Node<'_>) -> Result<(), WhyNot> {
@@ -150,7 +150,7 @@ impl<'t> Tokens<'t> {
                 return Ok(());
             }
             "word" | "string" | "raw_string" | "number" | "concatenation" => {
-                self.check_word(node)?;
+                check_word(node)?;
                 Token::Word(range.clone())
             }
             "heredoc_start" => Token::Word(range.clone()),
@@ -176,39 +176,19 @@ impl<'t> Tokens<'t> {
             "<<" => Token::Redirect("<<"),
             kind => return Err(not_understood(kind, range)),
         };
-        self.tokens.push((token, range));
-        Ok(())
-    }
-
-    /// What stands inside a word is judged by `unquote`; here only its kinds.
-    fn check_word(&self, node: Node<'_>) -> Result<(), WhyNot> {
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            let range = child.byte_range();
-            if child.is_error() || child.is_missing() {
-                return Err(WhyNot::parse("The shell's grammar does not cover this text.", range));
-            }
-            match child.kind() {
-                "word" | "string" | "raw_string" | "number" | "concatenation" => self.check_word(child)?,
-                // `unquote` lets exactly one form of it through.
-                "command_substitution" if node.kind() == "string" && !child.has_error() => {}
-                "string_content" => {}
-                kind if child.is_named() => return Err(not_understood(kind, range)),
-                _ => {}
-            }
-        }
+        self.found.push((token, range));
         Ok(())
     }
 
     fn assemble(mut self, zsh: bool) -> Result<Vec<Piece>, WhyNot> {
-        self.tokens.sort_by_key(|(_, range)| range.start);
+        self.found.sort_by_key(|(_, range)| range.start);
         self.read_documents()?;
         let mut pieces: Vec<Piece> = Vec::new();
         let mut piece = Piece::default();
         let mut redirect: Option<(&'static str, Option<String>)> = None;
         let mut descriptor: Option<String> = None;
         let mut after = 0;
-        for (token, range) in &self.tokens {
+        for (token, range) in &self.found {
             let newline = self.check_gap(after..range.start)?;
             if newline {
                 if redirect.is_some() || descriptor.is_some() {
@@ -306,7 +286,7 @@ impl<'t> Tokens<'t> {
     /// Finds the text of every here-document by its lines and compares with the tree.
     fn read_documents(&mut self) -> Result<(), WhyNot> {
         let starts: Vec<usize> = self
-            .tokens
+            .found
             .iter()
             .enumerate()
             .filter(|(_, (token, _))| matches!(token, Token::Redirect("<<")))
@@ -318,8 +298,8 @@ impl<'t> Tokens<'t> {
         let mut documents = Vec::new();
         let mut covered: usize = 0;
         for n in starts {
-            let here = self.tokens[n].1.clone();
-            let Some((Token::Word(word), _)) = self.tokens.get(n + 1) else {
+            let here = self.found[n].1.clone();
+            let Some((Token::Word(word), _)) = self.found.get(n + 1) else {
                 return Err(WhyNot::parse("A here-document has no end word.", here));
             };
             if here.start < covered {
@@ -357,17 +337,16 @@ impl<'t> Tokens<'t> {
             }
         }
         // Whatever the tree saw inside a here-document is text.
-        for (token, range) in &self.tokens {
+        for (_, range) in &self.found {
             if documents.iter().any(|(body, end)| range.end > body.start && range.start < *end) {
-                let _ = token;
                 return Err(WhyNot::parse("Two readings of the here-document differ.", range.clone()));
             }
         }
         for (range, end) in documents {
             let whole = range.start..end;
-            self.tokens.push((Token::Document(range), whole));
+            self.found.push((Token::Document(range), whole));
         }
-        self.tokens.sort_by_key(|(_, range)| range.start);
+        self.found.sort_by_key(|(_, range)| range.start);
         Ok(())
     }
 
@@ -376,7 +355,7 @@ impl<'t> Tokens<'t> {
         let mut at = from;
         loop {
             let newline = at + self.text[at..].find('\n')?;
-            let inside = self.tokens.iter().find(|(_, range)| range.start < newline && newline < range.end);
+            let inside = self.found.iter().find(|(_, range)| range.start < newline && newline < range.end);
             match inside {
                 Some((_, range)) => at = range.end,
                 // A continued line goes on.
@@ -385,6 +364,26 @@ impl<'t> Tokens<'t> {
             }
         }
     }
+}
+
+/// What stands inside a word is judged by `unquote`; here only its kinds.
+fn check_word(node: Node<'_>) -> Result<(), WhyNot> {
+    let mut cursor = node.walk();
+    for child in node.children(&mut cursor) {
+        let range = child.byte_range();
+        if child.is_error() || child.is_missing() {
+            return Err(WhyNot::parse("The shell's grammar does not cover this text.", range));
+        }
+        match child.kind() {
+            "word" | "string" | "raw_string" | "number" | "concatenation" => check_word(child)?,
+            // `unquote` lets exactly one form of it through.
+            "command_substitution" if node.kind() == "string" && !child.has_error() => {}
+            "string_content" => {}
+            kind if child.is_named() => return Err(not_understood(kind, range)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn finish(pieces: &mut Vec<Piece>, piece: &mut Piece, operator: &'static str, at: usize) -> Result<(), WhyNot> {

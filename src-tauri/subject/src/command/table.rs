@@ -164,6 +164,7 @@ struct Written {
     refuse: Vec<String>,
     runs_project_code: bool,
     prefix_grantable: Option<bool>,
+    help: Option<bool>,
     changes_shell: bool,
     sub: Vec<Written>,
 }
@@ -350,6 +351,8 @@ pub(crate) struct Form {
     pub(crate) runs_project_code: bool,
     pub(crate) prefix_grantable: bool,
     pub(crate) changes_shell: bool,
+    /// `--help` and `--version` alone only print.
+    pub(crate) help: bool,
     /// Subcommands by their words, longest first; a word may be `*`, or end in `*`.
     pub(crate) subs: Vec<(Vec<String>, Arc<Form>)>,
     /// Modes by the options that choose them.
@@ -389,9 +392,9 @@ impl Form {
             {
                 return Err(format!("option “{names}”: its effect is weaker than what its value means"));
             }
-            let rule = OptionRule { takes, effect, first: option.first, place: option.place };
+            let described = OptionRule { takes, effect, first: option.first, place: option.place };
             for name in names.split_whitespace() {
-                add_option(&mut own, name, rule)?;
+                add_option(&mut own, name, described)?;
             }
         }
         options.extend(own);
@@ -423,6 +426,7 @@ impl Form {
             runs_project_code: written.runs_project_code,
             prefix_grantable: written.prefix_grantable.unwrap_or(true),
             changes_shell: written.changes_shell,
+            help: written.help.unwrap_or(true),
             subs: Vec::new(),
             modes: Vec::new(),
             everywhere,

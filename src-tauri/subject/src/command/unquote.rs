@@ -101,7 +101,7 @@ fn expansion(raw: &str, at: usize) -> WhyNot {
     } else {
         "The shell would put a variable's value here."
     };
-    WhyNot::expansion(sentence, at..raw.len().min(at + 2))
+    WhyNot::expansion(sentence, at..at + 1 + rest.chars().nth(1).map_or(0, char::len_utf8))
 }
 
 /// Braces that no shell expands: `{}` (find, xargs) and `@{…}` of a Git revision.

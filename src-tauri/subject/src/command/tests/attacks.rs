@@ -12,14 +12,13 @@ struct Case {
 
 /// Decided otherwise than the case says, each with the reason.
 fn decided_otherwise(id: &str, field: &str) -> bool {
-    matches!(
-        (id, field),
+    match id {
         // A redirection to a literal target is understood: the file is a path written, and the grant on `echo` does
         // not cover a command with a redirection.
-        ("cmd-014", "inspectable")
         // Wrappers and `bash -c` with literal text are looked through; the `curl` is seen and the whole is `execute`.
-        | ("cmd-019", "inspectable")
-    )
+        "cmd-014" | "cmd-019" => field == "inspectable",
+        _ => false,
+    }
 }
 
 #[test]
