@@ -1,6 +1,6 @@
 //! Approvals: every step a compare-and-set, so that the table itself refuses a second or a late answer.
 
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use placet_domain::{
     AgentName, Approval, ApprovalId, ApprovalState, At, By, CallFacts, CancelReason, Digest, Entry, Fact, Judged,
@@ -241,15 +241,13 @@ fn read_row(conn: &Connection, row: &Row<'_>, bodies: Bodies) -> Result<Read, St
 /// The call as the fact says that asked it, or refreshed it last.
 fn asked_call(conn: &Connection, approval: ApprovalId, seq: u64) -> Result<CallFacts, StoreError> {
     let missing = || StoreError::corrupt("approvals", approval, format!("fact {seq} does not ask it"));
-    match chain::row(conn, seq)?.ok_or_else(missing)?.entry()?.fact {
-        Fact::ApprovalAsked { approval: of, call, .. } | Fact::ApprovalRefreshed { approval: of, call, .. }
-            if of == approval =>
-        {
-            Ok(call)
-        }
-        #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else stands there is a corruption")]
-        _ => Err(missing()),
+    let fact = chain::row(conn, seq)?.ok_or_else(missing)?.entry()?.fact;
+    if let Fact::ApprovalAsked { approval: of, call, .. } | Fact::ApprovalRefreshed { approval: of, call, .. } = fact
+        && of == approval
+    {
+        return Ok(call);
     }
+    Err(missing())
 }
 
 fn read_state(id: &str, row: &Row<'_>) -> Result<ApprovalState, StoreError> {
@@ -315,7 +313,7 @@ impl Reader {
         let mut values: Vec<&dyn rusqlite::ToSql> = vec![&after, &rows];
         let mut also = |column: &str, value| {
             values.push(value);
-            condition.push_str(&format!(" AND a.{column} = ?{}", values.len()));
+            let _ = write!(condition, " AND a.{column} = ?{}", values.len());
         };
         if let Some(state) = &filter.state {
             also("state", state);

@@ -45,7 +45,7 @@ pub(crate) fn is_private(file: &fs::File) -> std::io::Result<bool> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        Ok(file.metadata()?.permissions().mode() & 0o077 == 0)
+        Ok((file.metadata()?.permissions().mode() & 0o077).count_ones() == 0)
     }
     #[cfg(not(unix))]
     {

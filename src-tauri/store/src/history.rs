@@ -129,22 +129,22 @@ impl<'a> Query<'a> {
         let mut sql = Sql::default();
         let mut places = self.places.as_slice();
         if let Some(grant) = self.filter.grant {
-            self.select(&mut sql, "call_grants d CROSS JOIN calls c ON c.seq = d.call", !words.is_empty());
+            select(&mut sql, "call_grants d CROSS JOIN calls c ON c.seq = d.call", !words.is_empty());
             sql.and("d.grant_id", "=", grant.to_string());
             self.within(&mut sql, "d.call");
         } else if let (Some(first), None) = (self.places.first(), self.filter.session) {
             places = &places[1..];
-            self.select(&mut sql, "call_places d CROSS JOIN calls c ON c.seq = d.call", !words.is_empty());
+            select(&mut sql, "call_places d CROSS JOIN calls c ON c.seq = d.call", !words.is_empty());
             sql.and("d.place", "=", *first);
             self.within(&mut sql, "d.call");
         } else if let Some(session) = self.filter.session {
-            self.select(&mut sql, "calls c INDEXED BY calls_by_session", !words.is_empty());
+            select(&mut sql, "calls c INDEXED BY calls_by_session", !words.is_empty());
             sql.and("c.session", "=", session.to_string());
             self.within(&mut sql, "c.seq");
         } else if words.is_empty() && self.branches().is_some() {
             return self.by_branches(conn);
         } else {
-            self.select(&mut sql, "calls c NOT INDEXED", !words.is_empty());
+            select(&mut sql, "calls c NOT INDEXED", !words.is_empty());
             self.within(&mut sql, "c.seq");
         }
         self.also(&mut sql, places);
@@ -211,7 +211,7 @@ impl<'a> Query<'a> {
 
     fn indexed(&self, conn: &Connection, words: &[String], through: u64) -> Result<Vec<CallRow>, StoreError> {
         let mut sql = Sql::default();
-        self.select(&mut sql, "search d CROSS JOIN calls c ON c.seq = d.rowid", true);
+        select(&mut sql, "search d CROSS JOIN calls c ON c.seq = d.rowid", true);
         let all: Vec<String> = words.iter().flat_map(|word| trigrams(word)).collect();
         sql.and("d.search", "MATCH", all.join(" AND "));
         self.within(&mut sql, "d.rowid");
@@ -224,7 +224,7 @@ impl<'a> Query<'a> {
 
     fn unindexed(&self, conn: &Connection, words: &[String], through: u64) -> Result<Vec<CallRow>, StoreError> {
         let mut sql = Sql::default();
-        self.select(&mut sql, "calls c NOT INDEXED", true);
+        select(&mut sql, "calls c NOT INDEXED", true);
         self.within(&mut sql, "c.seq");
         sql.and("c.seq", ">", chain::row_id(through));
         self.also(&mut sql, &self.places);
@@ -236,7 +236,7 @@ impl<'a> Query<'a> {
     /// Calls whose text changed after it was indexed.
     fn changed(&self, conn: &Connection, words: &[String]) -> Result<Vec<CallRow>, StoreError> {
         let mut sql = Sql::default();
-        self.select(&mut sql, "unsearched d CROSS JOIN calls c ON c.seq = d.call", true);
+        select(&mut sql, "unsearched d CROSS JOIN calls c ON c.seq = d.call", true);
         self.within(&mut sql, "d.call");
         self.also(&mut sql, &self.places);
         like(&mut sql, words);
@@ -251,7 +251,7 @@ impl<'a> Query<'a> {
              UNION SELECT seq FROM calls INDEXED BY calls_by_action WHERE action_key BETWEEN ?1 AND ?2) d
              CROSS JOIN calls c ON c.seq = d.seq";
         sql.values = vec![low.into(), high.into()];
-        self.select(&mut sql, from, false);
+        select(&mut sql, from, false);
         let name = sql.value(hex.to_owned());
         let _ = write!(
             sql.text,
@@ -269,15 +269,6 @@ impl<'a> Query<'a> {
         }
         let _ = write!(sql.text, " ORDER BY d.seq DESC LIMIT {}", self.rows);
         read(conn, &sql)
-    }
-
-    /// Begins the statement. CROSS JOIN keeps SQLite to the order that is written.
-    fn select(&self, sql: &mut Sql, from: &str, with_text: bool) {
-        let texts = if with_text { " CROSS JOIN texts t ON t.call = c.seq" } else { "" };
-        let _ = write!(
-            sql.text,
-            "SELECT {COLUMNS} FROM {from}{texts} CROSS JOIN sessions s ON s.id = c.session WHERE TRUE"
-        );
     }
 
     fn within(&self, sql: &mut Sql, column: &str) {
@@ -318,6 +309,13 @@ impl<'a> Query<'a> {
                 write!(sql.text, " AND EXISTS (SELECT 1 FROM call_places p WHERE p.place = {name} AND p.call = c.seq)");
         }
     }
+}
+
+/// Begins the statement. CROSS JOIN keeps SQLite to the order that is written.
+fn select(sql: &mut Sql, from: &str, with_text: bool) {
+    let texts = if with_text { " CROSS JOIN texts t ON t.call = c.seq" } else { "" };
+    let _ =
+        write!(sql.text, "SELECT {COLUMNS} FROM {from}{texts} CROSS JOIN sessions s ON s.id = c.session WHERE TRUE");
 }
 
 /// Each word has to occur, whatever characters it has.

@@ -109,14 +109,11 @@ fn number(p: &mut Projecting<'_>, place: Place) -> Result<i64, StoreError> {
     if let Some(no) = p.known.places.get(&place) {
         return Ok(*no);
     }
-    let no = match find(p.conn, &place)? {
-        Some(no) => no,
-        None => {
-            p.conn
-                .prepare_cached("INSERT INTO places (kind, name) VALUES (?1, ?2)")?
-                .execute(params![place.0, place.1])?;
-            p.conn.last_insert_rowid()
-        }
+    let no = if let Some(no) = find(p.conn, &place)? {
+        no
+    } else {
+        p.conn.prepare_cached("INSERT INTO places (kind, name) VALUES (?1, ?2)")?.execute(params![place.0, place.1])?;
+        p.conn.last_insert_rowid()
     };
     if p.known.places.len() >= Known::AT_MOST {
         p.known.places.clear();

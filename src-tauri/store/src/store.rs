@@ -134,15 +134,13 @@ impl Store {
 
 /// A named CHECK or a trigger that said no is a conflict: what the fact says does not fit what is there.
 fn by_constraint(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, message))
-            if failure.code == ErrorCode::ConstraintViolation =>
-        {
-            let id = message.unwrap_or_default();
-            StoreError::Conflict { table: "history", id, expected: "allowed by its constraints" }
-        }
-        other => other,
+    if let StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, message)) = &error
+        && failure.code == ErrorCode::ConstraintViolation
+    {
+        let id = message.clone().unwrap_or_default();
+        return StoreError::Conflict { table: "history", id, expected: "allowed by its constraints" };
     }
+    error
 }
 
 /// A compare-and-set has to have changed its one row.

@@ -28,7 +28,9 @@ pub(crate) fn of_call(agent: &AgentName, facts: &CallFacts, words: &[&str]) -> S
     };
     add(agent.as_str());
     add(&facts.tool);
-    words.iter().for_each(|word| add(word));
+    for word in words {
+        add(word);
+    }
     for subject in &facts.subjects {
         match subject {
             Subject::Path(path) => {

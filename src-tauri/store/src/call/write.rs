@@ -98,7 +98,7 @@ pub(crate) fn denied(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreE
 
 /// A call was put to the person.
 pub(crate) fn asked(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreError> {
-    let Fact::ApprovalAsked { approval, session, call, number, rule, reason, .. } = &entry.fact else { return Ok(()) };
+    let Fact::ApprovalAsked { approval, session, call, number, rule, .. } = &entry.fact else { return Ok(()) };
     write(
         p,
         &New {
@@ -108,7 +108,7 @@ pub(crate) fn asked(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreEr
             facts: call,
             decision: CallDecision::Pending,
             by: None,
-            note: Some(reason).filter(|r| !r.is_empty()).map(String::as_str),
+            note: None,
             rule: rule.as_deref(),
             grant: None,
             approval: Some((*approval, *number)),

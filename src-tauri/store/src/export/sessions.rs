@@ -27,7 +27,8 @@ struct Summary {
     asked: u64,
     decisions: BTreeMap<String, u64>,
     tools: BTreeMap<String, u64>,
-    summary: Option<String>,
+    #[serde(rename = "summary")]
+    words: Option<String>,
 }
 
 pub(super) fn write(
@@ -80,7 +81,7 @@ fn summary(conn: &Connection, session: &Session) -> Result<Summary, StoreError> 
         asked: 0,
         decisions: BTreeMap::new(),
         tools: BTreeMap::new(),
-        summary: words.flatten(),
+        words: words.flatten(),
         session: id,
     };
     count(conn, &mut summary)?;

@@ -4,7 +4,7 @@ use placet_domain::{
     Action, ApprovalState, At, By, CancelReason, DeniedBy, Entry, Fact, Grant, GrantState, State, call::RefusedCode,
     state::Recalled,
 };
-use placet_store::{ApprovalFilter, Body, CallDecision, GrantFilter, SessionFilter, StoreError};
+use placet_store::{ApprovalFilter, Body, CallDecision, GrantFilter, HistoryFilter, SessionFilter, StoreError};
 
 use crate::world::*;
 
@@ -103,7 +103,7 @@ fn judged_again(judged: &placet_domain::Judged) -> placet_domain::Judged {
     let mut again = judged.clone();
     again.facts.digest = digest(77);
     let mut card = (*again.card).clone();
-    card.headline = "to one file, changed".to_owned();
+    "to one file, changed".clone_into(&mut card.headline);
     again.card = std::sync::Arc::new(card);
     again
 }
@@ -186,7 +186,7 @@ fn a_replay_of_the_facts_gives_the_same_state() {
 #[test]
 fn the_history_has_a_row_for_each_call_with_what_became_of_it() {
     let w = eventful();
-    let rows = w.opened.reader.history(&Default::default()).unwrap().items;
+    let rows = w.opened.reader.history(&HistoryFilter::default()).unwrap().items;
     let words: Vec<_> = rows.iter().rev().map(|row| row.decision.word()).collect();
     assert_eq!(
         words,

@@ -105,6 +105,8 @@ fn several_threads_read_while_one_writes() {
     for n in 0..100 {
         w.write(vec![allowed(1, call("Read", vec![], n), vec![])]).unwrap();
     }
-    readers.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in readers {
+        thread.join().unwrap();
+    }
     assert!(reader.verify(None, &mut |_| ControlFlow::Continue(())).unwrap().intact);
 }

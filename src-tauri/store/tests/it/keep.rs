@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, os::unix::fs::PermissionsExt as _};
 
 use placet_domain::{Action, At, By, Fact};
-use placet_store::{Format, HistoryFilter, Store, StoreError};
+use placet_store::{Format, HistoryFilter, SessionFilter, Store, StoreError};
 use serde_json::Value;
 use sha2::Sha256;
 
@@ -136,7 +136,7 @@ fn a_backup_is_the_whole_history_of_its_moment() {
     let copy = Store::open(&to, key()).unwrap();
     assert_eq!((copy.head, copy.broken), (w.head, None));
     assert!(copy.reader.verify(None, &mut go_on).unwrap().intact);
-    assert_eq!(copy.sessions, w.opened.reader.sessions(&Default::default()).unwrap().items);
+    assert_eq!(copy.sessions, w.opened.reader.sessions(&SessionFilter::default()).unwrap().items);
     // One that is there is not written over.
     assert!(matches!(w.opened.reader.backup(&to, &mut |_, _| ControlFlow::Continue(())), Err(StoreError::Io { .. })));
 }
@@ -174,7 +174,7 @@ fn verify_lines(text: &str) -> usize {
         mac.update(b"placet fact/1\0");
         mac.update(&bytes);
         mac.update(fact.as_bytes());
-        let own: String = mac.finalize().into_bytes().iter().map(|b| format!("{b:02x}")).collect();
+        let own = placet_domain::Digest::new(mac.finalize().into_bytes().into()).hex();
         assert_eq!(own, hash);
         before = Some(own);
         rows += 1;

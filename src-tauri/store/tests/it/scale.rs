@@ -15,14 +15,12 @@ use crate::world::*;
 fn fill(w: &mut World, calls: u64) {
     let tools = ["Read", "Write", "Bash", "WebFetch", "Grep"];
     let mut entries = Vec::new();
-    let mut seq = w.head.seq;
-    for n in 0..calls {
+    for (seq, n) in (w.head.seq + 1..).zip(0..calls) {
         let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let tool = tools[usize::try_from(mixed % 5).unwrap()];
         let what = path(Action::Read, &format!("/w/src/part{}/file{n}.rs", mixed % 97));
-        seq += 1;
         w.now = w.now.plus_ms(700);
-        let fact = if mixed % 10_007 == 0 {
+        let fact = if mixed.is_multiple_of(10_007) {
             let by = placet_domain::DeniedBy::Default;
             let call = call(tool, vec![what], n);
             Fact::CallDenied { session: session(1), call, by, reason: "rare reason".to_owned(), policy: digest(1) }

@@ -31,7 +31,7 @@ fn busy(seed: u64, calls: u64, indexed: u64) -> World {
         let mixed = (n + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
         let facts = call(TOOLS[usize::try_from(mixed % 4).unwrap()], subjects(mixed), 5_000 + n);
         // Some pass in a moment, some after hours.
-        w.now = w.now.plus_ms(if mixed % 7 == 0 { 5_000_000 } else { 10 });
+        w.now = w.now.plus_ms(if mixed.is_multiple_of(7) { 5_000_000 } else { 10 });
         let of = 1 + mixed % 3;
         match mixed % 5 {
             0 => drop(w.write(vec![allowed(of, facts, vec![])]).unwrap()),
@@ -78,19 +78,17 @@ fn naive(w: &World) -> Vec<Naive> {
         .map(|row| {
             let (mut calls, mut words, mut grants) = (Vec::new(), Vec::new(), Vec::new());
             for chained in w.opened.reader.call(row.seq).unwrap().unwrap().facts {
-                match chained.entry.fact {
-                    Fact::CallAllowed { call, rules, grants: by, .. } => {
-                        calls.push(call);
-                        words.extend(rules);
-                        grants.extend(by);
-                    }
-                    Fact::ApprovalAsked { call, rule, reason, .. } => {
-                        calls.push(call);
-                        words.extend(rule);
-                        words.push(reason);
-                    }
-                    Fact::ApprovalApproved { note, .. } | Fact::ApprovalDenied { note, .. } => words.extend(note),
-                    _ => {}
+                let fact = chained.entry.fact;
+                if let Fact::CallAllowed { call, rules, grants: by, .. } = fact {
+                    calls.push(call);
+                    words.extend(rules);
+                    grants.extend(by);
+                } else if let Fact::ApprovalAsked { call, rule, reason, .. } = fact {
+                    calls.push(call);
+                    words.extend(rule);
+                    words.push(reason);
+                } else if let Fact::ApprovalApproved { note, .. } | Fact::ApprovalDenied { note, .. } = fact {
+                    words.extend(note);
                 }
             }
             Naive { row, calls, words, grants }
@@ -119,7 +117,7 @@ impl Naive {
             subjects().flat_map(|s| match s {
                 Subject::Url(u) => vec![u.host.clone()],
                 Subject::Command(c) => c.commands.iter().flat_map(|c| c.hosts.clone()).collect(),
-                _ => Vec::new(),
+                Subject::Path(_) | Subject::Mcp(_) | Subject::Tool(_) => Vec::new(),
             })
         };
         let by_digest = filter.text.as_ref().and_then(|t| t.strip_prefix("sha256:"));

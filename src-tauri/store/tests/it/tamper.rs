@@ -138,7 +138,7 @@ fn a_grant_edited_behind_our_back_is_not_loaded() {
     for edit in [
         r#"UPDATE grants SET body = replace(body, '"uses_left":2', '"uses_left":9') WHERE id LIKE '%1f4'"#,
         "UPDATE grants SET row_mac = zeroblob(32) WHERE id LIKE '%1f4'",
-        r#"UPDATE grants SET body = '{}' WHERE id LIKE '%1f4'"#,
+        "UPDATE grants SET body = '{}' WHERE id LIKE '%1f4'",
     ] {
         let mut w = with_grants();
         raw(&w).execute_batch(edit).unwrap();

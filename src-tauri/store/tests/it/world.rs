@@ -77,10 +77,8 @@ impl World {
         let head = self.opened.store.append(&entries, &bodies)?;
         let mut judged = judged.iter();
         for entry in &entries {
-            let with = match entry.fact {
-                Fact::ApprovalAsked { .. } | Fact::ApprovalRefreshed { .. } => judged.next(),
-                _ => None,
-            };
+            let has_body = matches!(entry.fact, Fact::ApprovalAsked { .. } | Fact::ApprovalRefreshed { .. });
+            let with = if has_body { judged.next() } else { None };
             self.state.apply(entry, with);
         }
         self.head = head;
