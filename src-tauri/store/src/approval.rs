@@ -180,6 +180,9 @@ pub(crate) struct Read {
     pub(crate) approved_seq: Option<u64>,
 }
 
+/// The id of a row, and the approval if it can be read.
+pub(crate) type ReadOrNot = (String, Result<Read, StoreError>);
+
 /// Whether input and card are wanted too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bodies {
@@ -194,11 +197,21 @@ pub(crate) fn select(
     values: &[&dyn rusqlite::ToSql],
     bodies: Bodies,
 ) -> Result<Vec<Read>, StoreError> {
+    select_each(conn, condition, values, bodies)?.into_iter().map(|(_, read)| read).collect()
+}
+
+/// The same, with the id of each row, where one that cannot be read shall not hide the others.
+pub(crate) fn select_each(
+    conn: &Connection,
+    condition: &str,
+    values: &[&dyn rusqlite::ToSql],
+    bodies: Bodies,
+) -> Result<Vec<ReadOrNot>, StoreError> {
     let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM approvals a {condition}"))?;
     let mut rows = statement.query(values)?;
     let mut read = Vec::new();
     while let Some(row) = rows.next()? {
-        read.push(read_row(conn, row, bodies)?);
+        read.push((row.get(0)?, read_row(conn, row, bodies)));
     }
     Ok(read)
 }

@@ -76,50 +76,45 @@ pub(crate) fn load(mut conn: Connection, key: ChainKey, file: &Path) -> Result<O
     })
 }
 
-/// What waits, and each yes that waits to be fetched, if the facts bear it out.
+/// What waits, and each yes that waits to be fetched, if the facts bear it out. One that cannot be read is none.
 fn open_approvals(conn: &Connection, key: &ChainKey) -> Result<(Vec<Approval>, Vec<ApprovalId>), StoreError> {
     let condition = "WHERE a.state IN ('pending', 'approved') ORDER BY a.id";
     let (mut open, mut ignored) = (Vec::new(), Vec::new());
-    for read in approval::select(conn, condition, &[], Bodies::Wanted)? {
-        let true_row = |seq| Ok::<_, StoreError>(chain::row(conn, seq)?.filter(|row| row.is_true(key)));
-        let asked = true_row(read.asked_seq)?.is_some() && true_row(read.call_seq)?.is_some();
-        let borne_out = asked
-            && match &read.approval.state {
-                ApprovalState::Approved { digest, .. } => {
-                    let fact = true_row(read.approved_seq.unwrap_or(0))?.map(|row| row.entry()).transpose()?;
-                    let yes = fact.as_ref().is_some_and(|entry| {
-                        matches!(&entry.fact, Fact::ApprovalApproved { approval, digest: of, .. }
-                            if *approval == read.approval.id && of == digest)
-                    });
-                    yes && !closed_after(conn, read.approval.id, read.approved_seq.unwrap_or(0))?
-                }
-                ApprovalState::Pending
-                | ApprovalState::Consumed { .. }
-                | ApprovalState::Lapsed { .. }
-                | ApprovalState::Void { .. }
-                | ApprovalState::Denied { .. }
-                | ApprovalState::Expired { .. }
-                | ApprovalState::Cancelled { .. } => true,
-            };
-        if borne_out {
-            open.push(read.approval);
-        } else {
-            ignored.push(read.approval.id);
+    for (id, read) in approval::select_each(conn, condition, &[], Bodies::Wanted)? {
+        let read = unless_corrupt(read)?;
+        match read.map(|read| Ok::<_, StoreError>((borne_out(conn, key, &read)?, read.approval))).transpose()? {
+            Some((true, approval)) => open.push(approval),
+            Some((false, _)) | None => ignored.extend(id.parse::<ApprovalId>()),
         }
     }
     Ok((open, ignored))
 }
 
-/// Whether a later fact closed the approval. A yes lives five minutes at most, so these are few.
+/// Whether true facts asked it and, where it is approved, approved it, and none closed it.
+fn borne_out(conn: &Connection, key: &ChainKey, read: &approval::Read) -> Result<bool, StoreError> {
+    let true_row = |seq| Ok::<_, StoreError>(chain::row(conn, seq)?.filter(|row| row.is_true(key)));
+    if true_row(read.asked_seq)?.is_none() || true_row(read.call_seq)?.is_none() {
+        return Ok(false);
+    }
+    let ApprovalState::Approved { digest, .. } = &read.approval.state else { return Ok(true) };
+    let seq = read.approved_seq.unwrap_or(0);
+    let fact = true_row(seq)?.map(|row| row.entry()).transpose()?.map(|entry| entry.fact);
+    let approved = matches!(&fact, Some(Fact::ApprovalApproved { approval, digest: of, .. })
+        if *approval == read.approval.id && of == digest);
+    Ok(approved && !closed_after(conn, read.approval.id, seq)?)
+}
+
+/// Whether a later fact closed the approval, or one that cannot be read may have. A yes lives five minutes at most, so
+/// these are few.
 fn closed_after(conn: &Connection, approval: ApprovalId, seq: u64) -> Result<bool, StoreError> {
     let mut statement =
         conn.prepare_cached("SELECT seq, at_ms, kind, body, prev, hash FROM facts WHERE seq > ?1 ORDER BY seq")?;
     let mut rows = statement.query([chain::row_id(seq)])?;
     while let Some(row) = rows.next()? {
-        let row = chain::Row::read(row, 0)?;
+        let Some(entry) = unless_corrupt(chain::Row::read(row, 0)?.entry())? else { return Ok(true) };
         if let Fact::ApprovalConsumed { approval: closed }
         | Fact::ApprovalLapsed { approval: closed }
-        | Fact::ApprovalVoided { approval: closed, .. } = row.entry()?.fact
+        | Fact::ApprovalVoided { approval: closed, .. } = entry.fact
             && closed == approval
         {
             return Ok(true);
@@ -128,25 +123,30 @@ fn closed_after(conn: &Connection, approval: ApprovalId, seq: u64) -> Result<boo
     Ok(false)
 }
 
-/// The last closings, in the order in which they happened.
+/// The last closings that can be read, in the order in which they happened.
 fn settled(conn: &Connection) -> Result<Vec<(ApprovalId, Settled)>, StoreError> {
     let condition = "WHERE a.settled_seq IS NOT NULL ORDER BY a.settled_seq DESC LIMIT ?1";
-    let mut closings: Vec<_> = approval::select(conn, condition, &[&SETTLED], Bodies::LeftOut)?
-        .into_iter()
-        .map(|read| {
-            let approval = read.approval;
-            let settled = Settled {
-                session: approval.session,
-                call_id: approval.judged.facts.call_id,
-                action_digest: approval.judged.facts.action_digest,
-                raw_sha256: approval.judged.facts.raw_sha256,
-                state: approval.state,
-            };
-            (approval.id, settled)
-        })
-        .collect();
+    let mut closings = Vec::new();
+    for (_, read) in approval::select_each(conn, condition, &[&SETTLED], Bodies::LeftOut)? {
+        let Some(read) = unless_corrupt(read)? else { continue };
+        let Approval { id, session, judged, state, .. } = read.approval;
+        let facts = judged.facts;
+        let (action_digest, raw_sha256) = (facts.action_digest, facts.raw_sha256);
+        closings.push((id, Settled { session, call_id: facts.call_id, action_digest, raw_sha256, state }));
+    }
     closings.reverse();
     Ok(closings)
+}
+
+/// What cannot be read is left out here, where leaving out is a no; whoever asks for it by name hears of the corruption.
+fn unless_corrupt<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Err(StoreError::Corrupt { table, id, what }) => {
+            tracing::error!(table, id, what, "a row cannot be read");
+            Ok(None)
+        }
+        other => other.map(Some),
+    }
 }
 
 /// A person's denials that still count, oldest first.

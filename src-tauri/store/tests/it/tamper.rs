@@ -211,3 +211,22 @@ fn an_impossible_row_is_named() {
     let said = w.opened.reader.approval(approval(100)).unwrap_err().to_string();
     assert!(said.contains("bodies") && said.contains("sha256:"), "{said}");
 }
+
+#[test]
+fn what_cannot_be_read_does_not_keep_the_gate_shut() {
+    let mut w = ten_facts();
+    let judged = judged(call("Write", vec![path(Action::Write, "/w/a.txt")], 1));
+    for n in 100..103 {
+        w.ask(n, 1, &judged).unwrap();
+    }
+    w.write(vec![no(102)]).unwrap();
+    // Neither an unreadable question nor an unreadable answer of before.
+    raw(&w).execute_batch("UPDATE facts SET body = '{' WHERE seq IN (11, 13)").unwrap();
+    w.reopen();
+    assert_eq!(w.opened.ignored_approvals, [approval(100)]);
+    assert_eq!(w.opened.approvals.iter().map(|a| a.id).collect::<Vec<_>>(), [approval(101)]);
+    assert!(w.opened.settled.is_empty());
+    assert_eq!(w.opened.broken, Some(Broken { seq: 11, kind: Break::Hash }));
+    let said = w.opened.reader.approval(approval(100)).unwrap_err().to_string();
+    assert!(said.contains("facts, 11"), "{said}");
+}

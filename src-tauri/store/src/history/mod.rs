@@ -1,6 +1,9 @@
 //! Searching the history. Whatever is asked for, some index is walked from the newest on, and no more of it is read
 //! than a page needs.
 
+#[cfg(test)]
+mod steps;
+
 use std::fmt::Write as _;
 
 use placet_domain::AgentName;
@@ -352,5 +355,8 @@ fn read(conn: &Connection, sql: &Sql) -> Result<Vec<CallRow>, StoreError> {
     while let Some(row) = rows.next()? {
         calls.push(read_row(row)?);
     }
+    drop(rows);
+    #[cfg(test)]
+    steps::note(&statement);
     Ok(calls)
 }
