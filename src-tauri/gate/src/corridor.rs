@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     Gate, ids,
-    writer::{Heard, Waiting},
+    writer::{Heard, Roots, Waiting, With},
 };
 
 /// A call that wants to run, as it came.
@@ -100,8 +100,10 @@ impl Gate {
         let judged = self.judge(&ask).await?;
         let (tell, hear) = oneshot::channel();
         let (command, bodies) = self.checking(&ask, judged.clone())?;
+        let roots = self.roots_of(ask.session, &judged);
         let number = self.inner.connections.fetch_add(1, Ordering::Relaxed);
-        match self.writer().decide_with(command, bodies, Some(Waiting { number, tell })).await? {
+        match self.writer().decide_with(command, With { bodies, waiter: Some(Waiting { number, tell }), roots }).await?
+        {
             Outcome::Answered(answer) => Ok(Told { answer, pending: false, to_confirm: None, judged }),
             Outcome::Waits(approval) | Outcome::Ready(approval) => {
                 if let Some(waits) = waits
@@ -264,6 +266,12 @@ impl Gate {
             .map_err(|_| RefusalCode::NotWritten.because("The call could not be looked at; it is denied."))
     }
 
+    /// Looks at the folders that grants near this call were given for.
+    fn roots_of(&self, session: SessionId, judged: &Judged) -> Roots {
+        let folders = self.look(|state| state.roots_to_look_at(&judged.facts, session));
+        folders.into_iter().map(|folder| (folder.clone(), inode_of(&folder))).collect()
+    }
+
     fn checking(&self, ask: &Ask, judged: Judged) -> Result<(Command, Vec<Body>), Refusal> {
         let card = card_body(&judged)?;
         let input = Body { sha256: judged.facts.raw_sha256, bytes: ask.input.to_vec() };
@@ -323,7 +331,7 @@ impl Gate {
         let card = card_body(&judged)?;
         let changed = placet_subject::changed(&approval.judged.facts, &judged.facts);
         let command = Command::Refresh { approval: id, judged: Box::new(judged), card_sha256: card.sha256, changed };
-        self.writer().decide_with(command, vec![card], None).await.map(|_| ())
+        self.writer().decide_with(command, With { bodies: vec![card], ..With::default() }).await.map(|_| ())
     }
 }
 
@@ -370,6 +378,13 @@ pub(crate) fn card_body(judged: &Judged) -> Result<Body, Refusal> {
     let bytes =
         serde_json::to_vec(&*judged.card).map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?;
     Ok(Body { sha256: crate::sha256(&bytes), bytes })
+}
+
+/// Device and inode of a folder as it is now; zeros where there is none.
+pub(crate) fn inode_of(folder: &PathText) -> (u64, u64) {
+    use std::os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _};
+    let path = std::path::Path::new(std::ffi::OsStr::from_bytes(folder.bytes()));
+    std::fs::metadata(path).map_or((0, 0), |found| (found.dev(), found.ino()))
 }
 
 fn same_call(now: &CallFacts, approved: &CallFacts) -> bool {

@@ -1,6 +1,7 @@
 //! Opens a gate on a data directory and closes it in order. The window, `serve` and `serve --supervise` all do it here.
 
 use std::{
+    collections::HashMap,
     io,
     sync::{
         Arc, Mutex, PoisonError,
@@ -10,9 +11,9 @@ use std::{
     time::Duration,
 };
 
-use placet_domain::{At, Command, PathText, Refusal, State, policy::Bindings};
+use placet_domain::{At, Command, Entry, Fact, PathText, Refusal, State, policy::Bindings, state::Recalled};
 use placet_ipc::{GateLock, Holder, HostKind, Listener, LockError, PlaceError, Places, ServerError, TryLock};
-use placet_store::{ChainKey, Opened, Store, StoreError};
+use placet_store::{ChainKey, HistoryFilter, Opened, Reader, Store, StoreError};
 use placet_subject::{Known, Programs, ProgramsError};
 
 use crate::{
@@ -159,6 +160,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
     for (session, action, at) in denials {
         state.denials.entry((session, action)).or_default().push(at);
     }
+    recall(&mut state, &reader, clock.now())?;
     let waiting_before = state.pending();
     let at_ms = clock.now();
     let (writer, thread) = writer::start(store, state, head.seq + 1, Arc::new(clock))
@@ -278,6 +280,37 @@ impl Gate {
             && let Err(refusal) = self.writer().decide(command).await
         {
             tracing::error!(%refusal, "the policy was read but not recorded");
+        }
+    }
+}
+
+/// How many facts of the last day are read again at start, for the policy's limits and for what sessions have taken in.
+const RECALLED_AT_MOST: usize = 50_000;
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Counts the calls of the last day again: the projections do not hold them one by one.
+fn recall(state: &mut State, reader: &Reader, now: At) -> Result<(), StoreError> {
+    let day_ago = now.plus_ms(-DAY_MS);
+    let before = HistoryFilter { to_ms: Some(day_ago), limit: 1, ..HistoryFilter::default() };
+    let head = reader.head()?.seq;
+    let of_the_day = reader.history(&before)?.items.first().map_or(0, |row| row.seq);
+    let mut after = of_the_day.max(head.saturating_sub(RECALLED_AT_MOST as u64));
+    let mut asked = HashMap::new();
+    loop {
+        let facts = reader.facts(after, placet_store::PAGE_AT_MOST)?;
+        let Some(last) = facts.last() else { return Ok(()) };
+        after = last.seq;
+        for Entry { at_ms, fact, .. } in facts.into_iter().filter(|entry| entry.at_ms >= day_ago) {
+            if let Fact::CallAllowed { session, call, .. } = &fact {
+                state.recall(*session, call, at_ms, Recalled::Allowed);
+            } else if let Fact::ApprovalAsked { approval, session, call, .. } = fact {
+                state.recall(session, &call, at_ms, Recalled::Asked);
+                asked.insert(approval, (session, call));
+            } else if let Fact::ApprovalConsumed { approval } = &fact
+                && let Some((session, call)) = asked.remove(approval)
+            {
+                state.recall(session, &call, at_ms, Recalled::Consumed);
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use placet_domain::{
-    ApprovalId, At, Command, Entry, Fact, Judged, Refusal, RefusalCode, State, decide,
+    ApprovalId, At, Command, Entry, Fact, Judged, PathText, Refusal, RefusalCode, State, decide,
     decide::{Decided, Outcome, spoken},
 };
 use placet_store::{Body, Store};
@@ -35,7 +35,20 @@ pub(crate) struct Job {
     pub(crate) bodies: Vec<Body>,
     /// Registered for the approval that the command waits for, before anything is told.
     pub(crate) waiter: Option<Waiting>,
+    /// Device and inode of the folders that the decision looks at, as they are now.
+    pub(crate) roots: Roots,
     pub(crate) reply: oneshot::Sender<Result<Outcome, Refusal>>,
+}
+
+/// Folders with their device and inode; zeros where there is no such folder any more.
+pub(crate) type Roots = HashMap<PathText, (u64, u64)>;
+
+/// What goes with a command.
+#[derive(Default)]
+pub(crate) struct With {
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) waiter: Option<Waiting>,
+    pub(crate) roots: Roots,
 }
 
 /// A connection that waits. Its number tells it from a later one for the same approval: the end of the old connection
@@ -68,17 +81,13 @@ pub(crate) struct Writer {
 impl Writer {
     /// Hands a command over and waits until what follows from it is on disk.
     pub(crate) async fn decide(&self, command: Command) -> Result<Outcome, Refusal> {
-        self.decide_with(command, Vec::new(), None).await
+        self.decide_with(command, With::default()).await
     }
 
-    pub(crate) async fn decide_with(
-        &self,
-        command: Command,
-        bodies: Vec<Body>,
-        waiter: Option<Waiting>,
-    ) -> Result<Outcome, Refusal> {
+    pub(crate) async fn decide_with(&self, command: Command, with: With) -> Result<Outcome, Refusal> {
         let (reply, heard) = oneshot::channel();
-        let job = Box::new(Job { command, bodies, waiter, reply });
+        let With { bodies, waiter, roots } = with;
+        let job = Box::new(Job { command, bodies, waiter, roots, reply });
         self.send.send(Message::Decide(job)).map_err(|_| closing())?;
         let outcome = heard.await.map_err(|_| closing())??;
         if let Outcome::Refused(refusal) = outcome { Err(refusal) } else { Ok(outcome) }
@@ -193,7 +202,9 @@ impl Bench {
         {
             self.apply(overdue.facts, None, now, batch);
         }
+        self.working.roots = job.roots;
         let decided = decide(&self.working, &job.command, now);
+        self.working.roots = Roots::new();
         let with = match decided {
             Ok(Decided { facts, outcome }) => {
                 if !facts.is_empty() {

@@ -17,7 +17,10 @@ use super::{
     Answer, Desk, Seat, say,
     shapes::{Alike, ApprovalDetail, ApprovalItem, List, OutcomeItem, Outcomes, Process, Recent, explained},
 };
-use crate::{Gate, corridor, ids};
+use crate::{
+    Gate, corridor, ids,
+    writer::{Roots, With},
+};
 
 /// What a person said within this time is shown beside the like.
 const ALIKE_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
@@ -221,6 +224,7 @@ impl Desk {
                 (Some((Box::new(judged), card.sha256)), vec![card])
             }
         };
+        let roots = roots_of(grant.as_ref());
         let command = Command::Approve {
             approval: id,
             digest,
@@ -229,19 +233,20 @@ impl Desk {
             grant: grant.map(|scope| (ids::grant(), scope)),
             edited,
         };
-        let settled = self.gate.writer().decide_with(command, bodies, None).await;
+        let settled = self.gate.writer().decide_with(command, With { bodies, roots, ..With::default() }).await;
         self.settled(settled).await
     }
 
     pub(super) async fn approvals_deny(&self, params: DenyParams) -> Answer {
         let DenyParams { id, note, grant } = params;
+        let roots = roots_of(grant.as_ref());
         let command = Command::Deny {
             approval: id,
             by: self.by(),
             note: clean(note),
             grant: grant.map(|scope| (ids::grant(), scope)),
         };
-        let settled = match self.gate.writer().decide(command).await {
+        let settled = match self.gate.writer().decide_with(command, With { roots, ..With::default() }).await {
             Err(refusal) => Err(self.gate.remembering(id, refusal).await),
             settled => settled,
         };
@@ -352,6 +357,12 @@ impl Gate {
     pub(crate) async fn state_word(&self, id: ApprovalId) -> Option<String> {
         self.find(id).await.ok().map(|approval| approval.state.word().to_owned())
     }
+}
+
+/// The folder that a scope is given for, as it is now: the grant ends should it be replaced.
+fn roots_of(scope: Option<&Scope>) -> Roots {
+    let folder = scope.and_then(|scope| scope.on.folder());
+    folder.map(|folder| (folder.clone(), corridor::inode_of(folder))).into_iter().collect()
 }
 
 fn outcome(changed: Changed) -> OutcomeItem {

@@ -1,8 +1,12 @@
 //! Grants at the desk: listed, previewed, taken back, made to end earlier.
 
-use placet_domain::{At, Command, GrantId, GrantState, RefusalCode, decide::Outcome};
+use placet_domain::{
+    ApprovalId, At, Command, Fact, GrantId, GrantState, RefusalCode, Scope,
+    decide::Outcome,
+    grant::{Past, preview},
+};
 use placet_ipc::ErrorBody;
-use placet_store::{GrantFilter, GrantRow};
+use placet_store::{CallLife, GrantFilter, GrantRow, HistoryFilter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -33,7 +37,57 @@ pub(super) struct ShortenParams {
     expires_at_ms: At,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PreviewParams {
+    approval: ApprovalId,
+    scope: Scope,
+}
+
+/// How far back a preview looks.
+const PREVIEW_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+
 impl Desk {
+    /// What a scope would say, what it would have matched in the last seven days (of the last thousand calls), and
+    /// what else it would answer now.
+    pub(super) async fn grants_preview(&self, params: PreviewParams) -> Answer {
+        let PreviewParams { approval, scope } = params;
+        let now = self.gate.writer().clock.now();
+        let filter = HistoryFilter {
+            from_ms: Some(now.plus_ms(-PREVIEW_MS)),
+            limit: placet_store::PAGE_AT_MOST,
+            ..HistoryFilter::default()
+        };
+        let lives = self
+            .read(move |reader| {
+                let rows = reader.history(&filter)?.items;
+                rows.iter().rev().map(|row| reader.call(row.seq)).collect::<Result<Vec<_>, _>>()
+            })
+            .await?;
+        let lives: Vec<CallLife> = lives.into_iter().flatten().collect();
+        let past: Vec<Past> = lives.iter().filter_map(past).collect();
+        let seen = self.gate.look(|state| preview(state, approval, &scope, &past, now))?;
+        let examples: Vec<Value> = seen
+            .examples
+            .iter()
+            .filter_map(|example| lives.iter().find(|life| past_of(life) == Some((example.at_ms, example.session))))
+            .map(|life| {
+                json!({
+                    "at_ms": life.row.at_ms,
+                    "action": life.row.action,
+                    "decision": life.row.decision.word(),
+                    "main": placet_subject::show(&life.row.subject_text),
+                })
+            })
+            .collect();
+        say(&json!({
+            "sentence": seen.sentence,
+            "matched": seen.matched,
+            "examples": examples,
+            "also_pending": seen.also_pending.len(),
+        }))
+    }
+
     pub(super) async fn grants_list(&self, params: ListParams) -> Answer {
         let limit = params.limit.unwrap_or(placet_store::PAGE).clamp(1, placet_store::PAGE_AT_MOST);
         let filter = GrantFilter { state: params.state, after: params.after, limit };
@@ -78,6 +132,24 @@ impl Desk {
             .map(shape)
             .ok_or_else(|| ErrorBody::from(RefusalCode::NoSuchGrant.because("There is no grant of this id.")))
     }
+}
+
+fn past(life: &CallLife) -> Option<Past> {
+    let call = life.facts.iter().find_map(|chained| {
+        if let Fact::ApprovalAsked { call, .. } | Fact::CallAllowed { call, .. } | Fact::CallDenied { call, .. } =
+            &chained.entry.fact
+        {
+            Some(call)
+        } else {
+            None
+        }
+    })?;
+    let (at_ms, session) = past_of(life)?;
+    Some(Past { at_ms, session, call: call.clone() })
+}
+
+fn past_of(life: &CallLife) -> Option<(At, placet_domain::SessionId)> {
+    Some((life.row.at_ms, life.row.session))
 }
 
 fn shape(row: &GrantRow) -> Value {
