@@ -426,18 +426,16 @@ impl Reader<'_> {
         if exe.is_some_and(|exe| name.is_some() && exe.is_within(&self.shell.cwd)) {
             return Doing::unknown(format!("“{first}” is a program of the project."));
         }
-        match name.and_then(|name| self.programs.get(name)) {
-            Some(form) => apply(form, argv),
-            None => {
-                let mut doing = Doing::unknown(format!("“{first}” is not in the table."));
-                if first.contains('/') {
-                    doing.operands.push(first.clone());
-                    doing.prefix_grantable = false;
-                    doing.flags.push(Flag::RunsProgramText);
-                }
-                doing
-            }
+        if let Some(form) = name.and_then(|name| self.programs.get(name)) {
+            return apply(form, argv);
         }
+        let mut doing = Doing::unknown(format!("“{first}” is not in the table."));
+        if first.contains('/') {
+            doing.operands.push(first.clone());
+            doing.prefix_grantable = false;
+            doing.flags.push(Flag::RunsProgramText);
+        }
+        doing
     }
 
     fn carry(&mut self, carried: Carried, folders: &Folders, depth: usize, part: &mut Part) {

@@ -417,10 +417,9 @@ fn bare_has_pattern(raw: &str) -> bool {
     for c in raw.chars() {
         match quote {
             Some(open) if c == open => quote = None,
-            Some(_) => {}
             None if matches!(c, '\'' | '"') => quote = Some(c),
             None if matches!(c, '^' | '~' | '#') => return true,
-            None => {}
+            Some(_) | None => {}
         }
     }
     false
@@ -510,7 +509,7 @@ fn rough_redirect(node: Node<'_>, text: &str, piece: &mut Piece) {
             let word = literal(text, child.byte_range(), false);
             match operator.take() {
                 Some(operator) => {
-                    piece.redirects.push(Redirect { operator, descriptor: None, target: word, document: None })
+                    piece.redirects.push(Redirect { operator, descriptor: None, target: word, document: None });
                 }
                 None => piece.words.push(word),
             }

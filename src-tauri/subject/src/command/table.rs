@@ -290,8 +290,12 @@ impl Role {
             | Self::Sed
             | Self::Awk
             | Self::Jq
-            | Self::GitSetting => Action::None,
-            Self::Command | Self::CommandWithUnknown | Self::CommandForEach | Self::Shell | Self::Maybe => Action::None,
+            | Self::GitSetting
+            | Self::Command
+            | Self::CommandWithUnknown
+            | Self::CommandForEach
+            | Self::Shell
+            | Self::Maybe => Action::None,
             Self::Read => Action::Read,
             Self::Write => Action::Write,
             Self::Delete | Self::Move => Action::Delete,
