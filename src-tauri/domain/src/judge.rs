@@ -198,7 +198,8 @@ impl Bench<'_> {
         })
     }
 
-    /// The oldest allow grant that covers the subject and has a use left; one that this call uses already comes first.
+    /// The allow grant that covers the subject and has a use left: one that this call uses already, else the one that
+    /// is just being given, else the oldest.
     fn yes(&self, view: &View<'_>, subject: &Subject, in_use: &[GrantId]) -> Option<GrantId> {
         let holds = |grant: &&Grant| {
             let left = grant.uses_left.is_none_or(|left| {
@@ -207,7 +208,7 @@ impl Bench<'_> {
             left && allows(grant, self.state, &view.judged.facts, subject, view.session, view.now) == Covers::Yes
         };
         let near = self.state.index.near(Effect::Allow, view.session, &view.judged.facts, subject);
-        let known = || near.iter().filter_map(|id| self.state.grants.get(id)).chain(self.extra);
+        let known = || self.extra.into_iter().chain(near.iter().filter_map(|id| self.state.grants.get(id)));
         known()
             .filter(|grant| in_use.contains(&grant.id))
             .find(holds)

@@ -18,9 +18,13 @@ pub mod id;
 pub mod judge;
 pub mod path_text;
 pub mod policy;
+#[cfg(test)]
+mod properties;
 pub mod redact;
 pub mod refusal;
 pub mod session;
+#[cfg(test)]
+mod simulation;
 pub mod state;
 pub mod subject;
 #[cfg(test)]
