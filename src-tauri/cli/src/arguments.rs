@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use placet_ipc::{Flags, Places};
 
 use crate::{
-    exit, explain, hook, policy,
+    exit, explain, hook, install, policy,
     say::{self, Form},
     serve, supervise,
     take_away::{self, Kind},
@@ -41,6 +41,16 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CLIENT")]
         arguments: Vec<OsString>,
     },
+    /// Put the hook into a client's settings
+    Install(Install),
+    /// Take the hook out of a client's settings
+    Uninstall(Install),
+    /// Whether each client's hook really blocks
+    Doctor {
+        /// Look at this project's settings rather than your own
+        #[arg(long, value_name = "DIR")]
+        project: Option<PathBuf>,
+    },
     /// The gate without a window
     Serve {
         /// Take answers on stdin, JSON-RPC a line; needs --data-dir
@@ -70,6 +80,39 @@ enum Command {
         #[command(subcommand)]
         command: Policy,
     },
+}
+
+#[derive(Debug, Args)]
+struct Install {
+    /// claude-code, codex, gemini-cli, qwen-code, copilot or cursor
+    #[arg(value_parser = client)]
+    client: hook::Client,
+    /// In this project's settings rather than your own
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// How long the client shall wait for you, in milliseconds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(11_000..=86_400_000))]
+    client_timeout_ms: Option<u64>,
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Install {
+    fn order(self, places: Flags) -> install::Order {
+        install::Order {
+            client: self.client,
+            project: self.project,
+            patience: self.client_timeout_ms.map(std::time::Duration::from_millis),
+            dry_run: self.dry_run,
+            places,
+        }
+    }
+}
+
+fn client(name: &str) -> Result<hook::Client, String> {
+    let known = || hook::Client::ALL.map(hook::Client::name).join(", ");
+    hook::Client::named(name).ok_or_else(|| format!("the clients are {}", known()))
 }
 
 #[derive(Debug, Args)]
@@ -171,13 +214,16 @@ pub(crate) fn run() -> ExitCode {
     match line.command {
         // Dispatched above: the hook answers in its client's words even where the places are wrong.
         Command::Hook { arguments } => hook::main(arguments.into_iter(), flags),
+        Command::Install(what) => install::install(&what.order(flags), form),
+        Command::Uninstall(what) => install::uninstall(&what.order(flags), form),
+        Command::Doctor { project } => install::doctor(&places, project, form),
         Command::Serve { supervise: false } => serve::run(places, form),
         Command::Serve { supervise: true } => supervise::run(places, flags.data_dir.is_some()),
         Command::Explain => explain::run(&places, Form::of_terminal(line.json)),
         Command::Status => views::status(&places, form),
-        Command::Pending(filter) => views::pending(&places, form, filter.into()),
-        Command::Grants(filter) => views::grants(&places, form, filter.into()),
-        Command::History(filter) => views::history(&places, form, filter.into()),
+        Command::Pending(filter) => views::pending(&places, form, &filter.into()),
+        Command::Grants(filter) => views::grants(&places, form, &filter.into()),
+        Command::History(filter) => views::history(&places, form, &filter.into()),
         Command::Deny(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Deny, ids, note),
         Command::Cancel(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Cancel, ids, note),
         Command::Revoke(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Revoke, ids, note),

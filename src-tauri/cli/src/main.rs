@@ -8,6 +8,7 @@ mod arguments;
 mod exit;
 mod explain;
 mod hook;
+mod install;
 mod policy;
 mod say;
 mod serve;

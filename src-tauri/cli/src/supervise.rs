@@ -25,7 +25,7 @@ const AT_ONCE: usize = 256;
 /// How many lines wait for a supervisor that does not read.
 const LINES: usize = 1_024;
 /// How long closing may take: the process ends within five seconds.
-const CLOSE: Duration = Duration::from_millis(4_000);
+const CLOSE: Duration = Duration::from_secs(4);
 
 /// Runs until stdin ends, or a signal comes.
 pub(crate) fn run(places: Places, named: bool) -> ExitCode {

@@ -92,7 +92,7 @@ pub(crate) fn status(places: &Places, form: Form) -> ExitCode {
 }
 
 /// `pending`.
-pub(crate) fn pending(places: &Places, form: Form, filter: Filter) -> ExitCode {
+pub(crate) fn pending(places: &Places, form: Form, filter: &Filter) -> ExitCode {
     list(places, form, method::PENDING_LIST, filter, "Nothing waits.", |item| {
         let left = item["expires_at_ms"].as_i64().unwrap_or(0) - now_ms();
         let what = format!("{}{}{}", spans_in(&item["lead"]), spans_in(&item["main"]), spans_in(&item["rest"]));
@@ -102,7 +102,7 @@ pub(crate) fn pending(places: &Places, form: Form, filter: Filter) -> ExitCode {
 }
 
 /// `grants`.
-pub(crate) fn grants(places: &Places, form: Form, filter: Filter) -> ExitCode {
+pub(crate) fn grants(places: &Places, form: Form, filter: &Filter) -> ExitCode {
     list(places, form, method::GRANTS_LIST, filter, "Nothing is granted.", |item| {
         line(format_args!("{}  {}  {}", field(item, "id"), field(item, "state"), field(item, "sentence")));
         let left = item["expires_at_ms"].as_i64().unwrap_or(0) - now_ms();
@@ -113,7 +113,7 @@ pub(crate) fn grants(places: &Places, form: Form, filter: Filter) -> ExitCode {
 }
 
 /// `history`.
-pub(crate) fn history(places: &Places, form: Form, filter: Filter) -> ExitCode {
+pub(crate) fn history(places: &Places, form: Form, filter: &Filter) -> ExitCode {
     list(places, form, method::HISTORY_SEARCH, filter, "Nothing of this kind has happened.", |item| {
         let ago = now_ms() - item["at_ms"].as_i64().unwrap_or(0);
         let by = match item["by"].as_str() {
@@ -131,7 +131,7 @@ pub(crate) fn history(places: &Places, form: Form, filter: Filter) -> ExitCode {
     })
 }
 
-fn list(places: &Places, form: Form, method: &str, filter: Filter, nothing: &str, row: impl Fn(&Value)) -> ExitCode {
+fn list(places: &Places, form: Form, method: &str, filter: &Filter, nothing: &str, row: impl Fn(&Value)) -> ExitCode {
     let page: Value = match ask(places, method, &filter.0) {
         Ok(page) => page,
         Err(error) => return failed(form, &error),

@@ -1,0 +1,189 @@
+//! What needs no gate, and what is said where there is none.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+fn run(dir: &Path, arguments: &[&str], stdin: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+    command.args(arguments).arg("--data-dir").arg(dir.join("d")).arg("--config-dir").arg(dir.join("c"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+#[test]
+fn without_a_gate_the_views_say_so_with_their_own_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    for command in [&["status"][..], &["pending"], &["grants"], &["history"], &["deny", "x"], &["pause"]] {
+        let output = run(dir.path(), &[command, &["--json"]].concat(), "");
+        assert_eq!(output.status.code(), Some(3), "{command:?}");
+        assert_eq!(json_of(&output)["error"]["code"], "unreachable");
+    }
+    assert!(!dir.path().join("d").exists(), "looking makes nothing");
+}
+
+#[test]
+fn no_command_says_yes() {
+    let dir = tempfile::tempdir().unwrap();
+    for command in ["approve", "allow", "grant", "resume"] {
+        assert_eq!(run(dir.path(), &[command, "x"], "").status.code(), Some(2), "{command}");
+    }
+}
+
+#[test]
+fn a_data_directory_too_deep_for_a_socket_is_told() {
+    let deep = Path::new("/tmp").join("x".repeat(120));
+    let output = run(&deep, &["status"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("socket path is too long"), "{output:?}");
+}
+
+/// The recorded payloads of a real client, explained.
+#[test]
+fn recorded_calls_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/clients/claude-code");
+    for (file, action, kind) in [
+        ("PreToolUse-Write", "write", "path"),
+        ("PreToolUse-Edit", "write", "path"),
+        ("PreToolUse-Bash", "write", "command"),
+        ("PreToolUse-WebFetch", "fetch", "url"),
+    ] {
+        let payload: Value = serde_json::from_slice(&fs::read(clients.join(format!("{file}.json"))).unwrap()).unwrap();
+        let call = json!({ "tool": payload["tool_name"], "input": payload["tool_input"], "cwd": payload["cwd"],
+            "agent": "claude-code", "workspace": payload["cwd"] });
+        let output = run(dir.path(), &["explain"], &call.to_string());
+        let explained = json_of(&output);
+        assert_eq!(explained["tool"], payload["tool_name"]);
+        assert_eq!(explained["action"], action, "{file} {explained}");
+        assert_eq!(explained["subjects"][0]["kind"], kind, "{file}");
+        assert!(explained["digest"].as_str().unwrap().starts_with("sha256:"));
+        let again = json_of(&run(dir.path(), &["explain"], &call.to_string()));
+        assert_eq!(explained, again, "equal calls have equal digests");
+    }
+}
+
+#[test]
+fn a_refused_call_and_no_call_have_their_own_exit_codes() {
+    let dir = tempfile::tempdir().unwrap();
+    let call = json!({ "tool": "WebFetch", "input": { "url": "https://a:b@example.org/", "prompt": "x" }, "cwd": "/" });
+    let output = run(dir.path(), &["explain"], &call.to_string());
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json_of(&output)["refused"]["code"], "url_userinfo_forbidden");
+    for stdin in ["", "{}", "[]", "{\"tool\": \"Bash\", \"cwd\": \"/\"}"] {
+        let output = run(dir.path(), &["explain"], stdin);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stdin}");
+    }
+}
+
+#[test]
+fn a_policy_is_checked_and_tried() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("policy.toml");
+    let path = policy.to_str().unwrap();
+    let rule = "[[rule]]\nname = \"no a\"\ndecide = \"deny\"\naction = [\"write\"]\npath = [\"**/a.txt\"]\n";
+    fs::write(&policy, rule).unwrap();
+    let output = run(dir.path(), &["policy", "check", path, "--json"], "");
+    assert_eq!((output.status.code(), &json_of(&output)["ok"]), (Some(0), &json!(true)), "{output:?}");
+    fs::write(&policy, rule.replace("deny", "dent")).unwrap();
+    let output = run(dir.path(), &["policy", "check", path, "--json"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json_of(&output)["error"]["line"], 3);
+    assert_eq!(run(dir.path(), &["policy", "check"], "").status.code(), Some(2));
+
+    fs::create_dir(dir.path().join("c")).unwrap();
+    fs::write(dir.path().join("c/policy.toml"), rule).unwrap();
+    let call = |file: &str| {
+        json!({ "tool": "Write", "input": { "file_path": file, "content": "" }, "cwd": "/tmp", "agent": "claude-code" })
+            .to_string()
+    };
+    let denied = run(dir.path(), &["policy", "try"], &call("/tmp/a.txt"));
+    assert_eq!(denied.status.code(), Some(1));
+    assert_eq!(json_of(&denied)["rules"], json!(["no a"]));
+    let asked = json_of(&run(dir.path(), &["policy", "try"], &call("/tmp/b.txt")));
+    assert_eq!((&asked["decision"], &asked["by"]), (&json!("ask"), &json!("default")));
+}
+
+fn install(dir: &Path, arguments: &[&str]) -> Output {
+    let project = dir.join("w");
+    run(dir, &[arguments, &["--project", project.to_str().unwrap(), "--json"]].concat(), "")
+}
+
+#[test]
+fn a_client_gets_its_hook_once_and_loses_it_again() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("w/.claude")).unwrap();
+    let settings = dir.path().join("w/.claude/settings.json");
+    let text = "{\n  \"model\":  \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n";
+    fs::write(&settings, text).unwrap();
+
+    let shown = install(dir.path(), &["install", "claude-code", "--dry-run"]);
+    assert_eq!((&json_of(&shown)["changed"], &json_of(&shown)["written"]), (&json!(true), &json!(false)), "{shown:?}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+
+    let done = json_of(&install(dir.path(), &["install", "claude-code", "--client-timeout-ms", "900000"]));
+    assert!(done["diff"].as_str().unwrap().contains('+'), "{done}");
+    assert_eq!(fs::read_to_string(done["backup"].as_str().unwrap()).unwrap(), text);
+    let with = fs::read_to_string(&settings).unwrap();
+    assert!(with.contains("\"model\":  \"opus\"") && with.contains("\"timeout\": 900"), "{with}");
+    let parsed: Value = serde_json::from_str(&with).unwrap();
+    let command = parsed["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert!(command.starts_with('/') && command.contains("--client-timeout-ms 900000"), "{command}");
+
+    let again = json_of(&install(dir.path(), &["install", "claude-code", "--client-timeout-ms", "900000"]));
+    assert_eq!((&again["changed"], &again["backup"]), (&json!(false), &Value::Null));
+
+    // What stands there is run as the client runs it: with no gate it denies, too.
+    let doctor = install(dir.path(), &["doctor"]);
+    let said = json_of(&doctor);
+    assert_eq!(doctor.status.code(), Some(0), "{said}");
+    let claude = said["clients"].as_array().unwrap().iter().find(|c| c["client"] == "claude-code").unwrap();
+    assert_eq!(claude["state"], "blocked", "{said}");
+    let codex = said["clients"].as_array().unwrap().iter().find(|c| c["client"] == "codex").unwrap();
+    assert_eq!(codex["state"], "not_installed");
+
+    fs::write(&settings, with.replace(env!("CARGO_BIN_EXE_placet"), "/nowhere/placet")).unwrap();
+    let doctor = install(dir.path(), &["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
+
+    install(dir.path(), &["uninstall", "claude-code"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+}
+
+#[test]
+fn settings_that_cannot_be_understood_are_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("w/.claude")).unwrap();
+    let settings = dir.path().join("w/.claude/settings.json");
+    fs::write(&settings, "{\"hooks\": [").unwrap();
+    let output = install(dir.path(), &["install", "claude-code"]);
+    assert_eq!((output.status.code(), &json_of(&output)["error"]["code"]), (Some(1), &json!("not_understood")));
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"hooks\": [");
+    assert_eq!(fs::read_dir(settings.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_program_that_an_agent_can_exchange_is_not_installed() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("placet");
+    fs::copy(env!("CARGO_BIN_EXE_placet"), &copy).unwrap();
+    let output = Command::new(&copy)
+        .args(["install", "claude-code", "--json", "--project"])
+        .arg(dir.path().join("w"))
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), &json_of(&output)["error"]["code"]), (Some(1), &json!("unfit_program")));
+    assert!(!dir.path().join("w").exists());
+}

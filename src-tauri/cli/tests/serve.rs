@@ -1,0 +1,280 @@
+//! The gate without a window: by itself, and with a supervisor at its desk.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, ChildStdin, Command, Output, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+use placet_ipc::Moment;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+const SOON: Duration = Duration::from_secs(20);
+
+fn placet(dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+    command.args(arguments).arg("--data-dir").arg(dir.join("d")).arg("--config-dir").arg(dir.join("c"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(dir: &Path, arguments: &[&str]) -> (Output, Value) {
+    let output = placet(dir, arguments).output().unwrap();
+    let said = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    (output, said)
+}
+
+fn payload(command: &str, id: &str) -> String {
+    json!({ "session_id": "s-1", "cwd": "/tmp", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": { "command": command }, "tool_use_id": id })
+    .to_string()
+}
+
+fn hook(dir: &Path, payload: &str) -> Child {
+    let mut child = placet(dir, &["hook", "claude-code"]).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+    child
+}
+
+fn said_by(hook: Child) -> (String, String) {
+    let output = hook.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = &said["hookSpecificOutput"];
+    let word = |key: &str| said[key].as_str().unwrap().to_owned();
+    (word("permissionDecision"), word("permissionDecisionReason"))
+}
+
+/// A supervisor: what it says, what it hears.
+struct Desk {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    heard: mpsc::Receiver<Value>,
+    kept: Vec<Value>,
+}
+
+impl Desk {
+    fn open(dir: &Path) -> Self {
+        let mut child = placet(dir, &["serve", "--supervise"]).stderr(Stdio::inherit()).spawn().unwrap();
+        let stdin = child.stdin.take();
+        let (teller, heard) = mpsc::channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stdout.lines() {
+                let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+                assert_eq!(message["jsonrpc"], "2.0");
+                let _ = teller.send(message);
+            }
+        });
+        let mut desk = Self { child, stdin, heard, kept: Vec::new() };
+        desk.call("snapshot", json!({}));
+        desk
+    }
+
+    fn send(&mut self, line: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn hear(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        if let Some(place) = self.kept.iter().position(&wanted) {
+            return self.kept.remove(place);
+        }
+        loop {
+            let message = self.heard.recv_timeout(SOON).unwrap();
+            if wanted(&message) {
+                return message;
+            }
+            self.kept.push(message);
+        }
+    }
+
+    fn answer(&mut self, method: &str, params: &Value) -> Value {
+        self.send(&json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }).to_string());
+        self.hear(|message| message["id"] == method)
+    }
+
+    fn call(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.answer(method, &params);
+        drop(params);
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].clone()
+    }
+
+    fn asked(&mut self) -> Value {
+        let fact = self.hear(|message| message["params"]["kind"] == "approval_asked");
+        self.call("approvals.get", json!({ "id": fact["params"]["approval"] }))
+    }
+
+    /// Ends stdin, and tells how long the end took.
+    fn end(&mut self) -> Duration {
+        let began = Moment::now();
+        drop(self.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+        began.passed()
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_supervisor_approves_denies_and_leaves_pending_what_it_does_not_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(dir.path());
+
+    let waiting = hook(dir.path(), &payload("touch placet-a", "t1"));
+    let card = desk.asked();
+    desk.call("approvals.approve", json!({ "id": card["id"], "digest": card["digest"] }));
+    let consumed = desk.hear(|message| message["params"]["kind"] == "approval_consumed");
+    assert_eq!(consumed["method"], "fact");
+    assert_eq!(consumed["params"]["approval"], card["id"]);
+    assert_eq!(said_by(waiting).0, "allow");
+
+    let waiting = hook(dir.path(), &payload("touch placet-b", "t2"));
+    let card = desk.asked();
+    let stale = desk.answer("approvals.approve", &json!({ "id": card["id"], "digest": card["action_digest"] }));
+    assert_eq!(stale["error"]["code"], -32000);
+    assert_eq!(stale["error"]["data"]["code"], "stale_digest");
+    desk.call("approvals.deny", json!({ "id": card["id"], "note": "Use make." }));
+    let (decision, reason) = said_by(waiting);
+    assert_eq!(decision, "deny");
+    assert!(reason.contains("Use make."), "{reason}");
+
+    let waiting = hook(dir.path(), &payload("touch placet-c", "t3"));
+    let card = desk.asked();
+    assert!(desk.end() < Duration::from_secs(5));
+    let mut desk = Desk::open(dir.path());
+    let items = desk.call("approvals.list", json!({ "state": "pending" }))["items"].clone();
+    assert_eq!(items.as_array().unwrap().len(), 1, "{items}");
+    assert_eq!(items[0]["id"], card["id"]);
+    desk.call("approvals.approve", json!({ "id": card["id"], "digest": card["digest"] }));
+    assert_eq!(said_by(waiting).0, "allow");
+    assert_eq!(desk.call("history.verify", json!({}))["intact"], true);
+}
+
+#[test]
+fn a_supervisor_hears_of_every_mistake_in_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(dir.path());
+    for line in
+        ["nonsense", "[]", "{\"jsonrpc\":\"2.0\",\"id\":5}", "{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"pause\"}"]
+    {
+        desk.send(line);
+        let answer = desk.hear(|message| message.get("error").is_some());
+        assert_eq!(
+            (&answer["id"], &answer["error"]["data"]["code"]),
+            (&Value::Null, &json!("invalid_params")),
+            "{line}"
+        );
+    }
+    assert_eq!(desk.answer("approvals.yes", &json!({}))["error"]["data"]["code"], "unknown_method");
+    // No id, no answer; a blank line is nothing.
+    desk.send("{\"jsonrpc\":\"2.0\",\"method\":\"pause\"}");
+    desk.send("");
+    desk.hear(|message| message["params"]["kind"] == "paused");
+    assert!(desk.kept.iter().all(|message| message["method"] == "fact"), "{:?}", desk.kept);
+}
+
+#[test]
+fn a_supervisor_needs_a_data_directory_of_its_own() {
+    let named = placet_ipc::home().unwrap().join(".local/share/placet");
+    for more in [&[][..], &["--data-dir", named.to_str().unwrap()]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+        let output = command.args(["serve", "--supervise"]).args(more).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(output.stdout, b"");
+    }
+}
+
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A gate by itself, once it listens.
+fn served(dir: &Path) -> Served {
+    let mut child = placet(dir, &["serve", "--json"]).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("gate.sock"), "{line}");
+    Served(child)
+}
+
+#[test]
+fn with_nobody_to_ask_what_would_be_asked_is_denied_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let _gate = served(dir.path());
+    let began = Moment::now();
+    let (decision, reason) = said_by(hook(dir.path(), &payload("touch placet-d", "t1")));
+    assert_eq!(decision, "deny");
+    assert!(reason.contains("would have been asked"), "{reason}");
+    assert!(began.passed() < Duration::from_secs(5));
+    let read = json!({ "session_id": "s-1", "cwd": "/tmp", "hook_event_name": "PreToolUse", "tool_name": "TodoWrite",
+        "tool_input": { "todos": [] }, "tool_use_id": "t2" });
+    assert_eq!(said_by(hook(dir.path(), &read.to_string())).0, "allow");
+}
+
+#[test]
+fn a_second_gate_is_refused_and_sigterm_ends_the_first_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut gate = served(dir.path());
+    let (second, _) = run(dir.path(), &["serve"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another Placet"), "{second:?}");
+    kill_process(Pid::from_child(&gate.0), Signal::TERM).unwrap();
+    assert!(gate.0.wait().unwrap().success());
+    assert!(!dir.path().join("d/run/gate.sock").exists());
+    served(dir.path());
+}
+
+#[test]
+fn what_may_be_seen_and_taken_away_from_the_command_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(dir.path());
+    let first = hook(dir.path(), &payload("touch placet-e", "t1"));
+    let first_id = desk.asked()["id"].as_str().unwrap().to_owned();
+    let second = hook(dir.path(), &payload("touch placet-f", "t2"));
+    let second_id = desk.asked()["id"].as_str().unwrap().to_owned();
+
+    let (_, status) = run(dir.path(), &["status", "--json"]);
+    assert_eq!((&status["pending"], &status["host"]), (&json!(2), &json!("supervised")));
+    let (_, pending) = run(dir.path(), &["pending", "--json", "--limit", "1"]);
+    assert_eq!(pending["items"][0]["id"], first_id.as_str());
+    let (text, _) = run(dir.path(), &["pending"]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("touch placet-f"), "{text:?}");
+
+    let (denied, outcomes) = run(dir.path(), &["deny", &first_id, "--note", "Not now.", "--json"]);
+    assert_eq!(denied.status.code(), Some(0));
+    assert_eq!(outcomes["outcomes"], json!([{ "id": first_id, "state": "denied", "changed": true }]));
+    assert!(said_by(first).1.contains("Not now."));
+    let (cancelled, outcomes) = run(dir.path(), &["cancel", &second_id, "nothing", "--json"]);
+    assert_eq!(cancelled.status.code(), Some(1));
+    assert_eq!(outcomes["outcomes"][0]["state"], "cancelled");
+    assert_eq!(outcomes["outcomes"][1], json!({ "id": "nothing", "state": null, "changed": false }));
+    assert_eq!(said_by(second).0, "deny");
+
+    assert_eq!(run(dir.path(), &["pause"]).0.status.code(), Some(0));
+    let todo = payload("ls", "t3");
+    let (decision, reason) = said_by(hook(dir.path(), &todo));
+    assert_eq!(decision, "deny");
+    assert!(reason.to_lowercase().contains("pause"), "{reason}");
+    let (_, history) = run(dir.path(), &["history", "--json"]);
+    assert_eq!(history["items"].as_array().unwrap().len(), 3, "{history}");
+    let (_, grants) = run(dir.path(), &["grants", "--json"]);
+    assert_eq!(grants["items"], json!([]));
+    let (bad, said) = run(dir.path(), &["pending", "--json", "--session", "nobody"]);
+    assert_eq!(bad.status.code(), Some(1));
+    assert_eq!(said["error"]["code"], "invalid_params");
+}
