@@ -60,7 +60,12 @@ pub(crate) type Results = Arc<Mutex<Vec<ToolResult>>>;
 
 impl Caller {
     /// Runs calls in the order asked; neighbours that only read run at the same time. Stops at the first halt.
-    pub(crate) async fn run(self: &Arc<Self>, calls: Vec<ModelCall>, open: OpenCalls, results: &Results) -> Result<(), Halt> {
+    pub(crate) async fn run(
+        self: &Arc<Self>,
+        calls: Vec<ModelCall>,
+        open: OpenCalls,
+        results: &Results,
+    ) -> Result<(), Halt> {
         let open = Arc::new(open);
         let mut rest = calls.as_slice();
         while !rest.is_empty() {
@@ -176,7 +181,7 @@ impl Caller {
                     counts.approvals += asked;
                 });
                 call.input = cleared.input().clone();
-                let (output, duration_ms) = self.act(call, cleared).await?;
+                let (output, duration_ms) = self.act(call, *cleared).await?;
                 Ok((Decided::Allowed, output, duration_ms))
             }
             Judgement::Denied { .. } if self.gate.is_closing() => Err(Halt::Closing),
@@ -211,7 +216,9 @@ impl Caller {
                 );
                 Some(Judgement::Denied { reason, by, approval })
             }
-            other => Some(other),
+            judgement @ (Judgement::Cleared { .. } | Judgement::Answered(_) | Judgement::Failed { .. }) => {
+                Some(judgement)
+            }
         }
     }
 
@@ -276,7 +283,10 @@ const WOULD_HAVE_BEEN_ASKED: &str = "would have been asked";
 
 /// A denial as the model reads it: an answer, not silence.
 fn blocked(reason: &str) -> Output {
-    Output { text: format!("BLOCKED: {reason} Do not try the same again; take another way or say what you need."), is_error: true }
+    Output {
+        text: format!("BLOCKED: {reason} Do not try the same again; take another way or say what you need."),
+        is_error: true,
+    }
 }
 
 fn millis(began: Instant) -> u64 {

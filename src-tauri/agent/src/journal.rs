@@ -196,11 +196,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.jsonl");
         let journal = Journal::create(&path, "r1", "/w").unwrap();
-        let said = |text: &str| Line::Said {
-            message: Message::User { text: text.into() },
-            turn: 1,
-            usage: Usage::default(),
-        };
+        let said =
+            |text: &str| Line::Said { message: Message::User { text: text.into() }, turn: 1, usage: Usage::default() };
         journal.write(&said("do it")).unwrap();
         for id in ["a", "b"] {
             journal.write(&Line::ToolStarted { call_id: id.into() }).unwrap();

@@ -108,7 +108,9 @@ impl Ending {
             Self::TimeOver => "the run's time is over",
             Self::Aborted => "the person stopped the run",
             Self::Suspended => "Placet is closing",
-            Self::HookFailed { hook, message } => return format!("BLOCKED: the check {hook} failed ({message}). This call did not run."),
+            Self::HookFailed { hook, message } => {
+                return format!("BLOCKED: the check {hook} failed ({message}). This call did not run.");
+            }
             Self::ProviderFailed { .. } => "the provider failed",
         };
         format!("This call has no result: {why}.")
@@ -312,7 +314,7 @@ mod tests {
     fn results_of(machine: &Machine) -> Vec<(String, bool)> {
         match machine.messages().last().unwrap() {
             Message::Results { results } => results.iter().map(|r| (r.call_id.clone(), r.is_error)).collect(),
-            other => panic!("{other:?}"),
+            other @ (Message::User { .. } | Message::Assistant { .. }) => panic!("{other:?}"),
         }
     }
 
@@ -355,7 +357,8 @@ mod tests {
         let mut machine = at_provider(Budget::default());
         machine.step(reply(&["a"]));
         assert_eq!(machine.step(cut(Ending::Suspended)), [Effect::End(Ending::Suspended)]);
-        let mut again = Machine::resumed(Budget::default(), machine.messages().to_vec(), machine.turn(), machine.usage());
+        let mut again =
+            Machine::resumed(Budget::default(), machine.messages().to_vec(), machine.turn(), machine.usage());
         assert_eq!(again.step(Event::Begun), [Effect::RunCalls(vec![call("a")])]);
     }
 

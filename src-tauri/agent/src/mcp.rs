@@ -122,7 +122,9 @@ impl McpTool {
                 is_error: result["isError"].as_bool().unwrap_or(false),
             },
             Ok(Err(message)) => failed(ToolErrorCode::Failed, message),
-            Err(_) => failed(ToolErrorCode::TimedOut, format!("The server gave no result within {} s.", CALL.as_secs())),
+            Err(_) => {
+                failed(ToolErrorCode::TimedOut, format!("The server gave no result within {} s.", CALL.as_secs()))
+            }
         }
     }
 }
@@ -238,7 +240,8 @@ async fn listen(stdout: ChildStdout, stdin: Arc<tokio::sync::Mutex<ChildStdin>>,
                 }
             }
             (None, Some(id)) => {
-                let waiter = id.as_u64().and_then(|id| waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id));
+                let waiter =
+                    id.as_u64().and_then(|id| waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id));
                 if let Some(waiter) = waiter {
                     let error = message["error"]["message"].as_str().map(str::to_owned);
                     let _ = waiter.send(error.map_or_else(|| Ok(message["result"].clone()), Err));

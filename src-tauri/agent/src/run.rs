@@ -174,8 +174,7 @@ struct Start {
 
 async fn begin(gate: Gate, options: Options, bus: Bus, stop: Stop, start: Start) -> Result<Summary, RunError> {
     let Start { id, workspace, journal, machine, open } = start;
-    let session =
-        gate.session(options.agent.clone(), Some(id.clone()), workspace.path_text(), options.parent).await?;
+    let session = gate.session(options.agent.clone(), Some(id.clone()), workspace.path_text(), options.parent).await?;
     bus.tell(Watched::SessionStarted { session });
     let context = Arc::new(Context::new(
         session,
@@ -266,7 +265,7 @@ impl Driver {
                     }
                     Effect::Remember(message) => {
                         let (turn, usage) = (self.machine.turn(), self.machine.usage());
-                        if let Err(error) = self.note(Line::Said { message, turn, usage }) {
+                        if let Err(error) = self.note(&Line::Said { message, turn, usage }) {
                             events.push_front(cut_by(halted(Halt::Journal(error))));
                         }
                     }
@@ -346,14 +345,14 @@ impl Driver {
     fn remember_task(&self) -> Result<(), JournalError> {
         match self.machine.messages() {
             [task] if self.machine.turn() == 0 => {
-                self.note(Line::Said { message: task.clone(), turn: 0, usage: Usage::default() })
+                self.note(&Line::Said { message: task.clone(), turn: 0, usage: Usage::default() })
             }
             _ => Ok(()),
         }
     }
 
-    fn note(&self, line: Line) -> Result<(), JournalError> {
-        self.caller.journal.as_ref().map_or(Ok(()), |journal| journal.write(&line))
+    fn note(&self, line: &Line) -> Result<(), JournalError> {
+        self.caller.journal.as_ref().map_or(Ok(()), |journal| journal.write(line))
     }
 
     fn summary(&self, run: String, ending: Ending, mask: &Mask, audit: &Audit) -> Summary {
@@ -383,7 +382,7 @@ impl Driver {
                 tracing::warn!(%refusal, "the session's end was not written");
             }
         }
-        if let Err(error) = self.note(Line::RunEnded { ending: summary.ending.clone() }) {
+        if let Err(error) = self.note(&Line::RunEnded { ending: summary.ending.clone() }) {
             tracing::warn!(%error, "the run's end was not written to its journal");
         }
         caller.bus.tell(Watched::Ended { ending: summary.ending.clone() });

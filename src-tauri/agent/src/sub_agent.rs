@@ -61,7 +61,8 @@ impl ExtraTool for SubAgent {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SUB_AGENT.to_owned(),
-            description: "Gives a task to another agent with the same tools and gives back what it says in the end.".to_owned(),
+            description: "Gives a task to another agent with the same tools and gives back what it says in the end."
+                .to_owned(),
             schema: json!({
                 "type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"],
                 "additionalProperties": false,

@@ -9,8 +9,10 @@ use placet_gate::Host;
 use serde_json::Value;
 
 fn tools(items: &[Value]) -> Vec<String> {
-    let mut tools: Vec<String> =
-        items.iter().map(|item| format!("{} {}", item["agent"].as_str().unwrap(), item["tool"].as_str().unwrap())).collect();
+    let mut tools: Vec<String> = items
+        .iter()
+        .map(|item| format!("{} {}", item["agent"].as_str().unwrap(), item["tool"].as_str().unwrap()))
+        .collect();
     tools.sort();
     tools
 }
@@ -37,9 +39,7 @@ async fn the_window_has_seven_calls_of_seven_kinds_to_answer_and_never_runs_dry(
             "gemini-cli web_fetch",
         ]
     );
-    let flags = |tool: &str| {
-        items.iter().find(|item| item["tool"] == tool).unwrap()["flags"].to_string()
-    };
+    let flags = |tool: &str| items.iter().find(|item| item["tool"] == tool).unwrap()["flags"].to_string();
     assert!(flags("Edit").contains("symlink"), "{}", flags("Edit"));
     assert!(flags("Bash").contains("uninspectable"), "{}", flags("Bash"));
     assert!(flags("web_fetch").contains("idn"), "{}", flags("web_fetch"));

@@ -3,11 +3,7 @@
 
 mod house;
 
-use std::{
-    os::unix::fs::PermissionsExt as _,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
 use house::{House, deny, results, run, wait_for};
 use placet_agent::{
@@ -60,7 +56,12 @@ async fn a_hook_gets_what_claude_code_gives_its_hooks() {
     let (mut options, _) =
         house.options(vec![calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]), says("done")]);
     let events = ["BeforeTurn", "BeforeProvider", "PreToolUse", "PostToolUse", "AfterTurn", "Stop"];
-    options.hooks = vec![hook(&house, "mine", &events, &format!("cat >> {0}/heard; echo >> {0}/heard", house.dir.path().display()))];
+    options.hooks = vec![hook(
+        &house,
+        "mine",
+        &events,
+        &format!("cat >> {0}/heard; echo >> {0}/heard", house.dir.path().display()),
+    )];
     run(&gate, options).await;
     let heard: Vec<Value> = std::fs::read_to_string(house.dir.path().join("heard"))
         .unwrap()
@@ -71,12 +72,22 @@ async fn a_hook_gets_what_claude_code_gives_its_hooks() {
     assert_eq!(
         names,
         [
-            "BeforeTurn", "BeforeProvider", "PreToolUse", "PostToolUse", "AfterTurn", "BeforeTurn", "BeforeProvider",
-            "AfterTurn", "Stop",
+            "BeforeTurn",
+            "BeforeProvider",
+            "PreToolUse",
+            "PostToolUse",
+            "AfterTurn",
+            "BeforeTurn",
+            "BeforeProvider",
+            "AfterTurn",
+            "Stop",
         ]
     );
     let pre = &heard[2];
-    assert_eq!((&pre["tool_name"], &pre["tool_input"]), (&json!("write_file"), &json!({"path": "notes/a", "content": "x"})));
+    assert_eq!(
+        (&pre["tool_name"], &pre["tool_input"]),
+        (&json!("write_file"), &json!({"path": "notes/a", "content": "x"}))
+    );
     assert_eq!((&pre["tool_use_id"], &pre["cwd"]), (&json!("c_0"), &json!(house.workspace)));
     assert!(pre["session_id"].is_string() && pre["permission_mode"] == "default");
     assert!(heard[3]["tool_response"]["text"].as_str().unwrap().starts_with("Wrote"));
@@ -126,7 +137,11 @@ async fn a_hook_cannot_widen_what_the_gate_allows() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_pre_hook_ends_the_run_and_a_broken_post_hook_does_not() {
     for script in ["exit 1", "kill -9 $$", "sleep 20", "echo '{broken'", r#"echo '{"decision":"maybe"}'"#] {
-        let (ending, _, disk) = with_hook(&["PreToolUse", "BeforeTurn"], &format!("read -r x; case $x in *BeforeTurn*) exit 0;; esac; {script}")).await;
+        let (ending, _, disk) = with_hook(
+            &["PreToolUse", "BeforeTurn"],
+            &format!("read -r x; case $x in *BeforeTurn*) exit 0;; esac; {script}"),
+        )
+        .await;
         assert!(matches!(ending, Ending::HookFailed { ref hook, .. } if hook == "mine"), "{script}: {ending:?}");
         assert_eq!(disk, None, "{script}");
     }

@@ -41,7 +41,7 @@ impl Server {
             for answer in answers {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
-                let (mut head, mut length) = (String::new(), 0);
+                let (mut top, mut length) = (String::new(), 0);
                 loop {
                     let mut line = String::new();
                     reader.read_line(&mut line).unwrap();
@@ -51,11 +51,11 @@ impl Server {
                     if line == "\r\n" {
                         break;
                     }
-                    head.push_str(&line);
+                    top.push_str(&line);
                 }
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).unwrap();
-                keeping.lock().unwrap().push((head, serde_json::from_slice(&body).unwrap()));
+                keeping.lock().unwrap().push((top, serde_json::from_slice(&body).unwrap()));
                 stream.write_all(answer.as_bytes()).unwrap();
             }
         });
@@ -68,7 +68,7 @@ impl Server {
 }
 
 fn stream(events: &[Value], last: &str) -> String {
-    let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let body = events.iter().map(|event| format!("data: {event}\n\n")).collect::<Vec<_>>().concat();
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}{last}")
 }
 
@@ -81,9 +81,13 @@ fn openai_call(arguments: [&str; 2]) -> String {
     stream(
         &[
             delta(json!({"role": "assistant", "content": "I look"})),
-            delta(json!({"tool_calls": [{"index": 0, "id": "call_A", "type": "function", "function": {"name": "read_file", "arguments": arguments[0]}}]})),
+            delta(
+                json!({"tool_calls": [{"index": 0, "id": "call_A", "type": "function", "function": {"name": "read_file", "arguments": arguments[0]}}]}),
+            ),
             delta(json!({"tool_calls": [{"index": 0, "function": {"arguments": arguments[1]}}]})),
-            delta(json!({"tool_calls": [{"index": 1, "id": "call_B", "type": "function", "function": {"name": "write_file", "arguments": "{\"path\":\"tests/x\",\"content\":\"\"}"}}]})),
+            delta(
+                json!({"tool_calls": [{"index": 1, "id": "call_B", "type": "function", "function": {"name": "write_file", "arguments": "{\"path\":\"tests/x\",\"content\":\"\"}"}}]}),
+            ),
             json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
             json!({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}),
         ],
@@ -92,7 +96,10 @@ fn openai_call(arguments: [&str; 2]) -> String {
 }
 
 fn openai_says(text: &str) -> String {
-    stream(&[json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]})], "data: [DONE]\n\n")
+    stream(
+        &[json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]})],
+        "data: [DONE]\n\n",
+    )
 }
 
 fn anthropic_call() -> String {
@@ -160,7 +167,9 @@ async fn openai_streams_calls_and_gets_their_results() {
     let heard = server.heard();
     assert!(heard[0].0.contains("POST /chat/completions"), "{}", heard[0].0);
     assert!(heard[0].0.to_lowercase().contains("authorization: bearer sk-very-secret-key"));
-    heard.iter().for_each(|(_, body)| wire::openai(body));
+    for (_, body) in &heard {
+        wire::openai(body);
+    }
     let messages = heard[1].1["messages"].as_array().unwrap();
     assert_eq!(messages[3]["content"], "fn main() {}\n");
     assert!(messages[4]["content"].as_str().unwrap().starts_with("BLOCKED: "));
@@ -177,7 +186,9 @@ async fn anthropic_streams_calls_and_gets_their_results() {
     let heard = server.heard();
     assert!(heard[0].0.contains("POST /v1/messages"), "{}", heard[0].0);
     assert!(heard[0].0.to_lowercase().contains("x-api-key: sk-very-secret-key"));
-    heard.iter().for_each(|(_, body)| wire::anthropic(body));
+    for (_, body) in &heard {
+        wire::anthropic(body);
+    }
     let results = heard[1].1["messages"][2]["content"].as_array().unwrap();
     assert_eq!((&results[0]["content"], &results[0]["is_error"]), (&json!("fn main() {}\n"), &json!(false)));
     assert_eq!(results[1]["is_error"], true);
@@ -197,7 +208,8 @@ async fn a_rate_limit_an_overload_and_a_broken_stream_are_tried_again() {
     let summary = run(&house, openai(&server)).await;
     assert_eq!((summary.ending, server.heard().len(), summary.tally.calls), (Ending::Done, 4, 0));
     let broken = stream(&[json!({"type": "message_start", "message": {}})], "");
-    let overloaded = stream(&[json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})], "");
+    let overloaded =
+        stream(&[json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})], "");
     let server = Server::start(vec![broken, overloaded, anthropic_says("done")]);
     let house = House::new();
     assert_eq!((run(&house, anthropic(&server)).await.ending, server.heard().len()), (Ending::Done, 3));
@@ -241,7 +253,10 @@ fn every_branch_leaves_a_conversation_that_both_providers_take() {
         system: "s".into(),
         messages: vec![
             Message::User { text: "go".into() },
-            Message::Assistant { text: String::new(), calls: vec![call("a", ""), call("b", "{broken"), call("c", "[1]")] },
+            Message::Assistant {
+                text: String::new(),
+                calls: vec![call("a", ""), call("b", "{broken"), call("c", "[1]")],
+            },
             Message::Results { results: vec![result("a", "BLOCKED: no"), result("b", ""), result("c", "cut")] },
             Message::Assistant { text: " ".into(), calls: vec![] },
         ],

@@ -10,7 +10,7 @@ use std::sync::{
 
 use house::{House, approve, results, run, wait_for};
 use placet_agent::{
-    Bus, Budget, Ending, Later, SUB_AGENT, Stop, Summary, Watched,
+    Budget, Bus, Ending, Later, SUB_AGENT, Stop, Summary, Watched,
     hooks::{Call, Clamp, Cost, Fate, Hook, HookError, Moment, Pre},
     message::{ModelCall, Reply, Usage},
     provider::scripted::{calls, says},
@@ -19,11 +19,13 @@ use placet_agent::{
 use placet_gate::{Cleared, Host};
 use serde_json::{Value, json};
 
+type Says = Box<dyn Fn(&Call) -> Result<Pre, HookError> + Send + Sync>;
+
 /// A hook that notes when it is called and answers as it is told.
 struct Noting {
     name: &'static str,
     cost: Cost,
-    pre: Box<dyn Fn(&Call) -> Result<Pre, HookError> + Send + Sync>,
+    pre: Says,
     post: Option<&'static str>,
     notes: Arc<Mutex<Vec<String>>>,
 }
@@ -67,6 +69,21 @@ impl Hook for Noting {
     fn at<'a>(&'a self, moment: Moment<'a>) -> Later<'a, Result<(), HookError>> {
         self.note(&format!("{:?}", moment.point));
         Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// Lets nobody through before all are here: it ends only if they run at the same time.
+struct Gathering(tokio::sync::Barrier, AtomicU32);
+impl Hook for Gathering {
+    fn name(&self) -> &'static str {
+        "gathering"
+    }
+    fn before_tool<'a>(&'a self, _: &'a Call) -> Later<'a, Result<Pre, HookError>> {
+        Box::pin(async {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.wait().await;
+            Ok(Pre::Pass)
+        })
     }
 }
 
@@ -120,10 +137,8 @@ async fn an_allowed_call_goes_through() {
 async fn an_ask_without_a_person_is_a_denial_that_says_so() {
     let house = House::new();
     let gate = house.open(Host::Serve).await;
-    let (options, provider) = house.options(vec![
-        calls("c", &[("write_file", json!({"path": "src/new.rs", "content": "x"}))]),
-        says("done"),
-    ]);
+    let (options, provider) =
+        house.options(vec![calls("c", &[("write_file", json!({"path": "src/new.rs", "content": "x"}))]), says("done")]);
     let summary = run(&gate, options).await;
     assert!(results(&provider)[0].text.contains("would have been asked"), "{}", results(&provider)[0].text);
     assert!(!house.workspace.join("src/new.rs").exists());
@@ -135,10 +150,8 @@ async fn an_ask_without_a_person_is_a_denial_that_says_so() {
 async fn an_ask_with_a_person_waits_and_what_was_approved_is_done() {
     let house = House::new();
     let gate = house.open(Host::Supervised).await;
-    let (options, provider) = house.options(vec![
-        calls("c", &[("write_file", json!({"path": "src/new.rs", "content": "x"}))]),
-        says("done"),
-    ]);
+    let (options, provider) =
+        house.options(vec![calls("c", &[("write_file", json!({"path": "src/new.rs", "content": "x"}))]), says("done")]);
     let running = tokio::spawn({
         let gate = gate.clone();
         async move { run(&gate, options).await }
@@ -160,10 +173,8 @@ async fn a_list_is_clamped_and_the_original_is_kept() {
     }
     let gate = house.open(Host::Serve).await;
     let notes = notes();
-    let (mut options, provider) = house.options(vec![
-        calls("c", &[("list_files", json!({"path": "src", "max_entries": 100}))]),
-        says("done"),
-    ]);
+    let (mut options, provider) =
+        house.options(vec![calls("c", &[("list_files", json!({"path": "src", "max_entries": 100}))]), says("done")]);
     options.clamps = vec![Clamp { tool: "list_files".into(), field: "max_entries".into(), most: 10 }];
     options.hooks = vec![Noting::new("look", &notes).saying(|call| {
         assert_eq!((&call.input["max_entries"], &call.original["max_entries"]), (&json!(10), &json!(100)));
@@ -188,10 +199,8 @@ async fn cheap_hooks_go_first_rewrites_compose_and_the_first_denial_ends_the_cha
             Ok(Pre::Rewrite(json!({"path": path, "content": "x"})))
         }
     };
-    let (mut options, provider) = house.options(vec![
-        calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]),
-        says("done"),
-    ]);
+    let (mut options, provider) =
+        house.options(vec![calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]), says("done")]);
     let mut dear = Noting::new("dear", &notes);
     dear.cost = Cost::Process;
     options.hooks = vec![
@@ -206,7 +215,8 @@ async fn cheap_hooks_go_first_rewrites_compose_and_the_first_denial_ends_the_cha
     ];
     run(&gate, options).await;
     assert!(results(&provider)[0].text.starts_with("BLOCKED: not notes/abc "), "{}", results(&provider)[0].text);
-    let seen: Vec<String> = taken(&notes).into_iter().filter(|note| note.contains("pre") || note.contains("post")).collect();
+    let seen: Vec<String> =
+        taken(&notes).into_iter().filter(|note| note.contains("pre") || note.contains("post")).collect();
     assert_eq!(
         seen,
         [
@@ -251,20 +261,6 @@ async fn a_batch_of_reads_goes_through_the_hooks_at_the_same_time_and_keeps_its_
     let gate = house.open(Host::Serve).await;
     let batch: Vec<(&str, Value)> = (0..5).map(|n| ("read_file", json!({"path": format!("src/f{n}")}))).collect();
     let (mut options, provider) = house.options(vec![calls("c", &batch), says("done")]);
-    /// Lets nobody through before all are here: it ends only if they run at the same time.
-    struct Gathering(tokio::sync::Barrier, AtomicU32);
-    impl Hook for Gathering {
-        fn name(&self) -> &str {
-            "gathering"
-        }
-        fn before_tool<'a>(&'a self, _: &'a Call) -> Later<'a, Result<Pre, HookError>> {
-            Box::pin(async {
-                self.1.fetch_add(1, Ordering::Relaxed);
-                self.0.wait().await;
-                Ok(Pre::Pass)
-            })
-        }
-    }
     let hook = Arc::new(Gathering(tokio::sync::Barrier::new(5), AtomicU32::new(0)));
     options.hooks = vec![Arc::clone(&hook) as _];
     let running = run(&gate, options);
@@ -345,8 +341,15 @@ async fn the_points_of_the_loop_come_in_order_and_stop_comes_last() {
     assert_eq!(
         taken(&notes),
         [
-            "h BeforeTurn", "h BeforeProvider", "h pre", "h post allowed", "h AfterTurn", "h BeforeTurn",
-            "h BeforeProvider", "h AfterTurn", "h stop",
+            "h BeforeTurn",
+            "h BeforeProvider",
+            "h pre",
+            "h post allowed",
+            "h AfterTurn",
+            "h BeforeTurn",
+            "h BeforeProvider",
+            "h AfterTurn",
+            "h stop",
         ]
     );
     gate.close().await;
@@ -357,13 +360,10 @@ async fn a_hook_may_answer_in_a_tools_place() {
     let house = House::new();
     let gate = house.open(Host::Serve).await;
     let notes = notes();
-    let (mut options, provider) = house.options(vec![
-        calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]),
-        says("done"),
-    ]);
-    options.hooks = vec![
-        Noting::new("mock", &notes).saying(|_| Ok(Pre::Answer(Output { text: "as if".into(), is_error: false }))),
-    ];
+    let (mut options, provider) =
+        house.options(vec![calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]), says("done")]);
+    options.hooks =
+        vec![Noting::new("mock", &notes).saying(|_| Ok(Pre::Answer(Output { text: "as if".into(), is_error: false })))];
     let summary = run(&gate, options).await;
     assert_eq!(results(&provider)[0].text, "as if");
     assert!(!house.workspace.join("notes/a").exists());
@@ -397,7 +397,10 @@ async fn an_abort_withdraws_what_waits_and_leaves_a_whole_conversation() {
     let house = House::new();
     let gate = house.open(Host::Supervised).await;
     let (mut options, _) = house.options(vec![
-        calls("c", &[("read_file", json!({"path": "src/main.rs"})), ("write_file", json!({"path": "src/x", "content": ""}))]),
+        calls(
+            "c",
+            &[("read_file", json!({"path": "src/main.rs"})), ("write_file", json!({"path": "src/x", "content": ""}))],
+        ),
         says("never"),
     ]);
     options.journals = Some(house.journals());
@@ -474,6 +477,12 @@ impl ExtraTool for Counting {
     }
 }
 
+/// The hour of the day where this machine is.
+async fn hour_here() -> u32 {
+    let date = tokio::process::Command::new("date").arg("+%H").output().await.unwrap();
+    String::from_utf8(date.stdout).unwrap().trim().parse().unwrap()
+}
+
 const ARTICLE: &str = r#"
 default = "ask"
 
@@ -490,8 +499,9 @@ tool = ["prepare_case_file", "lookup_user"]
 name = "no new cases during the weekly deployment"
 decide = "deny"
 tool = ["prepare_case_file"]
-days = [DAYS]
-between = "00:00-24:00"
+days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+between = "BETWEEN"
+reason = "A deployment is running. Try again later."
 
 [[rule]]
 name = "free tier creates no cases"
@@ -507,8 +517,8 @@ tool = ["lookup_user"]
 when = 'input.user_id != context.user'
 "#;
 
-async fn article(tier: &str, days: &str, tool: &'static str, input: Value) -> (u32, String) {
-    let house = House::with_policy(&ARTICLE.replace("TIER", tier).replace("DAYS", days));
+async fn article(tier: &str, between: &str, tool: &'static str, input: Value) -> (u32, String) {
+    let house = House::with_policy(&ARTICLE.replace("TIER", tier).replace("BETWEEN", between));
     let gate = house.open(Host::Serve).await;
     let ran = Arc::new(AtomicU32::new(0));
     let (mut options, provider) = house.options(vec![calls("c", &[(tool, input)]), says("done")]);
@@ -520,18 +530,23 @@ async fn article(tier: &str, days: &str, tool: &'static str, input: Value) -> (u
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_deployment_window_the_free_tier_and_the_foreign_user_are_refused_by_policy() {
-    const ALL_WEEK: &str = "\"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\", \"sun\"";
+    // One of the two windows is open now, the other an hour at least away.
+    let noon_is_near = {
+        let hour = hour_here().await;
+        (6..18).contains(&hour)
+    };
+    let (open, shut) = if noon_is_near { ("05:00-19:00", "20:00-04:00") } else { ("17:00-07:00", "08:00-16:00") };
     let case = json!({"case": "c1"});
-    let (ran, text) = article("paid", ALL_WEEK, "prepare_case_file", case.clone()).await;
-    assert!(ran == 0 && text.starts_with("BLOCKED: "), "{ran} {text}");
-    let (ran, text) = article("free", "", "prepare_case_file", case).await;
+    let (ran, text) = article("paid", open, "prepare_case_file", case.clone()).await;
+    assert!(ran == 0 && text.contains("A deployment is running."), "{ran} {text}");
+    let (ran, text) = article("free", shut, "prepare_case_file", case).await;
     assert!(ran == 0 && text.contains("Suggest an upgrade or the general FAQ."), "{ran} {text}");
-    let (ran, text) = article("paid", "", "lookup_user", json!({"user_id": "u_005"})).await;
+    let (ran, text) = article("paid", shut, "lookup_user", json!({"user_id": "u_005"})).await;
     assert!(ran == 0 && text.starts_with("BLOCKED: "), "{ran} {text}");
     // What the model says of who it is changes nothing.
     let lie = json!({"user_id": "u_005", "context": {"user": "u_005"}, "user": "u_005"});
-    assert_eq!(article("paid", "", "lookup_user", lie).await.0, 0);
-    let (ran, text) = article("paid", "", "lookup_user", json!({"user_id": "u_004"})).await;
+    assert_eq!(article("paid", shut, "lookup_user", lie).await.0, 0);
+    let (ran, text) = article("paid", shut, "lookup_user", json!({"user_id": "u_004"})).await;
     assert_eq!((ran, text.as_str()), (1, "ran"));
 }
 
@@ -540,7 +555,10 @@ async fn the_exports_hold_a_line_for_each_call_denied_ones_included_and_one_for_
     let house = House::new();
     let gate = house.open(Host::Serve).await;
     let (mut options, _) = house.options(vec![
-        calls("c", &[("read_file", json!({"path": "src/main.rs"})), ("write_file", json!({"path": "tests/x", "content": ""}))]),
+        calls(
+            "c",
+            &[("read_file", json!({"path": "src/main.rs"})), ("write_file", json!({"path": "tests/x", "content": ""}))],
+        ),
         says("done"),
     ]);
     let (log, sessions) = (house.dir.path().join("audit_log.jsonl"), house.dir.path().join("session_summaries.jsonl"));
@@ -552,10 +570,19 @@ async fn the_exports_hold_a_line_for_each_call_denied_ones_included_and_one_for_
     };
     let log = lines(log);
     assert_eq!(log.len(), 2);
-    assert_eq!((&log[0]["tool"], &log[0]["is_error"], &log[0]["decision"]), (&json!("read_file"), &json!(false), &json!("allowed")));
-    assert_eq!((&log[1]["tool"], &log[1]["is_error"], &log[1]["decision"]), (&json!("write_file"), &json!(true), &json!("denied")));
+    assert_eq!(
+        (&log[0]["tool"], &log[0]["is_error"], &log[0]["decision"]),
+        (&json!("read_file"), &json!(false), &json!("allowed"))
+    );
+    assert_eq!(
+        (&log[1]["tool"], &log[1]["is_error"], &log[1]["decision"]),
+        (&json!("write_file"), &json!(true), &json!("denied"))
+    );
     let sessions = lines(sessions);
     assert_eq!(sessions.len(), 1);
-    assert_eq!((&sessions[0]["calls"], &sessions[0]["denials"], &sessions[0]["outcome"]["ending"]), (&json!(2), &json!(1), &json!("done")));
+    assert_eq!(
+        (&sessions[0]["calls"], &sessions[0]["denials"], &sessions[0]["outcome"]["ending"]),
+        (&json!(2), &json!(1), &json!("done"))
+    );
     gate.close().await;
 }

@@ -129,7 +129,8 @@ fn make_workspace() -> std::io::Result<(TempDir, PathBuf)> {
 }
 
 async fn begin(gate: &Gate, script: &Script, run: &str, workspace: &Workspace) -> Result<SessionId, DemoError> {
-    let agent: AgentName = script.agent.parse().map_err(|_| std::io::ErrorKind::InvalidInput).map_err(std::io::Error::from)?;
+    let agent: AgentName =
+        script.agent.parse().map_err(|_| std::io::ErrorKind::InvalidInput).map_err(std::io::Error::from)?;
     Ok(gate.session(agent, Some(format!("{}-{run}", script.session)), workspace.path_text(), None).await?)
 }
 
@@ -148,7 +149,9 @@ impl Agent {
             self.call(call, number, 1).await;
         }
         if script.goes_on.is_empty() {
-            if let Err(refusal) = self.gate.end_session(self.session, Some("The demo's script is through.".to_owned())).await {
+            if let Err(refusal) =
+                self.gate.end_session(self.session, Some("The demo's script is through.".to_owned())).await
+            {
                 tracing::debug!(%refusal, "a demo session could not be ended");
             }
             return;
@@ -181,7 +184,9 @@ impl Agent {
             can_edit: true,
         };
         match self.gate.ask(ask).await {
-            Verdict::Denied { reason, .. } => tracing::debug!(tool = scripted.tool, reason, "the demo's call was denied"),
+            Verdict::Denied { reason, .. } => {
+                tracing::debug!(tool = scripted.tool, reason, "the demo's call was denied");
+            }
             Verdict::Allowed(cleared) => {
                 let began = Instant::now();
                 let output = hands::act(&self.toolbox, &cleared).await;

@@ -112,7 +112,10 @@ pub(super) fn scripts() -> Vec<Script> {
             session: "demo-node-release",
             asks: vec![
                 // The second letter of the host is a Cyrillic one.
-                call("web_fetch", json!({"prompt": "Which release is current? https://n\u{43e}dejs.org/dist/index.json"})),
+                call(
+                    "web_fetch",
+                    json!({"prompt": "Which release is current? https://n\u{43e}dejs.org/dist/index.json"}),
+                ),
                 call(
                     "replace",
                     json!({

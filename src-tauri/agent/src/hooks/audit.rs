@@ -44,7 +44,12 @@ impl Hook for Audit {
         "audit"
     }
 
-    fn after_tool<'a>(&'a self, call: &'a Call, fate: &'a Fate, output: Output) -> Later<'a, Result<Output, HookError>> {
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a Call,
+        fate: &'a Fate,
+        output: Output,
+    ) -> Later<'a, Result<Output, HookError>> {
         self.seen.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             if let Some(path) = &self.log {

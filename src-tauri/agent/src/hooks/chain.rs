@@ -25,7 +25,7 @@ pub enum Judgement {
     /// It may run, once.
     Cleared {
         /// The proof.
-        cleared: Cleared,
+        cleared: Box<Cleared>,
         /// Whether a hook or the policy changed the input.
         rewritten: bool,
     },
@@ -129,7 +129,7 @@ impl Chain {
         match self.gate.ask(ask(call, call.id.clone(), &call.tool, input, again)).await {
             Verdict::Allowed(cleared) => {
                 let by_policy = cleared.approval().is_none() && *cleared.input() != call.input;
-                Judgement::Cleared { rewritten: !untouched || by_policy, cleared: *cleared }
+                Judgement::Cleared { rewritten: !untouched || by_policy, cleared }
             }
             Verdict::Denied { reason, approval } => Judgement::Denied { reason, by: "gate".to_owned(), approval },
         }

@@ -141,7 +141,8 @@ impl External {
             .process_group(0)
             .kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| wrong(format!("it could not be started: {error}")))?;
-        let (Some(mut stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        let (Some(mut stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(wrong("its output could not be read".to_owned()));
         };
@@ -191,9 +192,9 @@ impl Hook for External {
             let more = json!({"turn": moment.turn, "messages": moment.messages.len()});
             match self.ask(moment.context, event, more).await? {
                 Said::Blocked(reason) => Err(HookError(reason)),
-                Said::Answer(answer) if answer.goes_on == Some(false) || is_block(answer.decision.as_deref()) => {
-                    Err(HookError(answer.stop_reason.or(answer.reason).unwrap_or_else(|| "It said to stop.".to_owned())))
-                }
+                Said::Answer(answer) if answer.goes_on == Some(false) || is_block(answer.decision.as_deref()) => Err(
+                    HookError(answer.stop_reason.or(answer.reason).unwrap_or_else(|| "It said to stop.".to_owned())),
+                ),
                 Said::Answer(_) => Ok(()),
             }
         })
@@ -212,7 +213,12 @@ impl Hook for External {
         })
     }
 
-    fn after_tool<'a>(&'a self, call: &'a Call, fate: &'a Fate, output: Output) -> Later<'a, Result<Output, HookError>> {
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a Call,
+        fate: &'a Fate,
+        output: Output,
+    ) -> Later<'a, Result<Output, HookError>> {
         if !self.listens("PostToolUse", Some(&call.tool)) {
             return Box::pin(std::future::ready(Ok(output)));
         }
@@ -256,7 +262,9 @@ fn pre(answer: Answer) -> Result<Pre, HookError> {
         (Some("allow") | None, None | Some("approve" | "allow")) => {
             Ok(specific.updated_input.map_or(Pre::Pass, Pre::Rewrite))
         }
-        (Some(word), _) | (None, Some(word)) => Err(HookError(format!("It answered with an unknown decision: {word:?}"))),
+        (Some(word), _) | (None, Some(word)) => {
+            Err(HookError(format!("It answered with an unknown decision: {word:?}")))
+        }
     }
 }
 

@@ -135,7 +135,12 @@ pub trait Hook: Send + Sync {
     }
 
     /// After a tool, or after it was refused: passes the result on, perhaps changed.
-    fn after_tool<'a>(&'a self, call: &'a Call, fate: &'a Fate, output: Output) -> Later<'a, Result<Output, HookError>> {
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a Call,
+        fate: &'a Fate,
+        output: Output,
+    ) -> Later<'a, Result<Output, HookError>> {
         let _ = (call, fate);
         Box::pin(std::future::ready(Ok(output)))
     }

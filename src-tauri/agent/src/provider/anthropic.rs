@@ -107,8 +107,7 @@ impl Reading for Events {
             "content_block_delta" => {
                 let delta = &event["delta"];
                 if let Some(piece) = delta["partial_json"].as_str()
-                    && let Some((_, call)) =
-                        self.calls.iter_mut().find(|(at, _)| Some(*at) == event["index"].as_u64())
+                    && let Some((_, call)) = self.calls.iter_mut().find(|(at, _)| Some(*at) == event["index"].as_u64())
                 {
                     call.arguments.push_str(piece);
                 }

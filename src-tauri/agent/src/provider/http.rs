@@ -1,12 +1,6 @@
 //! What both HTTP providers share: the key, the request, the failures, and reading a stream beside the other tasks.
 
-use std::{
-    fmt,
-    io::BufReader,
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-    time::Duration,
-};
+use std::{fmt, io::BufReader, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -108,9 +102,9 @@ fn read<R: Reading>(
     for (name, value) in headers {
         request = request.header(*name, value);
     }
-    let mut response = request.send_json(body).map_err(|error| {
-        ProviderErrorKind::Network.because(format!("{url} cannot be reached: {error}"))
-    })?;
+    let mut response = request
+        .send_json(body)
+        .map_err(|error| ProviderErrorKind::Network.because(format!("{url} cannot be reached: {error}")))?;
     let status = response.status().as_u16();
     if status != 200 {
         let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
@@ -156,8 +150,9 @@ fn refusal(status: u16, body: &str, retry_after: Option<Duration>) -> ProviderEr
 
 /// Reads an event as JSON, and an error that comes as an event.
 pub(super) fn event(data: &str) -> Result<Value, ProviderError> {
-    let value: Value = serde_json::from_str(data)
-        .map_err(|error| ProviderErrorKind::BrokenStream.because(format!("An event of the answer is no JSON: {error}")))?;
+    let value: Value = serde_json::from_str(data).map_err(|error| {
+        ProviderErrorKind::BrokenStream.because(format!("An event of the answer is no JSON: {error}"))
+    })?;
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
         let message = error["message"].as_str().unwrap_or("without a reason").to_owned();
         let kind = match error["type"].as_str().or(error["code"].as_str()) {

@@ -1,6 +1,7 @@
-//! run_command and run_tests: a shell command with a time limit, an output cap and a clean environment.
+//! `run_command` and `run_tests`: a shell command with a time limit, an output cap and a clean environment.
 
 use std::{
+    fmt::Write as _,
     os::{fd::AsRawFd, unix::process::ExitStatusExt},
     path::Path,
     process::Stdio,
@@ -13,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::{
     Output,
     error::{ToolErrorCode, Trouble},
-    files::MAX_RESULT_BYTES,
+    files::{MAX_RESULT_BYTES, cut_before},
     workspace::Workspace,
 };
 
@@ -54,8 +55,7 @@ impl RunCommand {
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(ToolErrorCode::Failed.because("The command's output could not be read."));
         };
-        let both = async { tokio::join!(child.wait(), drain(stdout), drain(stderr)) };
-        let Ok((status, out, err)) = tokio::time::timeout(limit, both).await else {
+        let Ok((status, out, err)) = tokio::time::timeout(limit, ended(&mut child, stdout, stderr)).await else {
             return Err(ToolErrorCode::TimedOut.because(format!(
                 "The command was ended after {} s. Run less, or give a longer timeout_ms (at most {MAX_TIMEOUT_MS}).",
                 limit.as_secs()
@@ -69,7 +69,7 @@ impl RunCommand {
                 (None, Some(signal)) => format!("ended by signal {signal}"),
                 (None, None) => "ended".to_owned(),
             };
-            text.push_str(&format!("({how})\n"));
+            let _ = writeln!(text, "({how})");
         }
         Ok(Output { text, is_error: !status.success() })
     }
@@ -94,11 +94,23 @@ impl Drop for Group {
     }
 }
 
+/// Waits for the end of a command, reading what it says meanwhile.
+async fn ended(
+    child: &mut tokio::process::Child,
+    stdout: impl AsyncRead + Unpin,
+    stderr: impl AsyncRead + Unpin,
+) -> (std::io::Result<std::process::ExitStatus>, Said, Said) {
+    tokio::join!(child.wait(), drain(stdout), drain(stderr))
+}
+
+/// What was kept of an output, and how many bytes were dropped from its middle.
+type Said = (Vec<u8>, usize);
+
 /// Reads to the end and keeps the first and the last half of the cap.
-async fn drain(mut from: impl AsyncRead + Unpin) -> (Vec<u8>, usize) {
+async fn drain(mut from: impl AsyncRead + Unpin) -> Said {
     let mut kept = Vec::new();
     let mut dropped = 0;
-    let mut piece = [0_u8; 8192];
+    let mut piece = vec![0_u8; 8192];
     while let Ok(count @ 1..) = from.read(&mut piece).await {
         kept.extend_from_slice(&piece[..count]);
         if kept.len() > 2 * MAX_RESULT_BYTES {
@@ -110,7 +122,7 @@ async fn drain(mut from: impl AsyncRead + Unpin) -> (Vec<u8>, usize) {
     (kept, dropped)
 }
 
-fn joined(out: &(Vec<u8>, usize), err: &(Vec<u8>, usize)) -> String {
+fn joined(out: &Said, err: &Said) -> String {
     let mut text = String::new();
     for (label, (bytes, dropped)) in [("", out), ("stderr:\n", err)] {
         if bytes.is_empty() {
@@ -122,9 +134,10 @@ fn joined(out: &(Vec<u8>, usize), err: &(Vec<u8>, usize)) -> String {
         text.push_str(label);
         let piece = String::from_utf8_lossy(bytes);
         if piece.len() > MAX_RESULT_BYTES {
-            let head = piece.floor_char_boundary(MAX_RESULT_BYTES / 2);
-            let tail = piece.ceil_char_boundary(piece.len() - MAX_RESULT_BYTES / 2);
-            text.push_str(&format!("{}\n… {} bytes left out …\n{}", &piece[..head], tail - head + dropped, &piece[tail..]));
+            let head = cut_before(&piece, MAX_RESULT_BYTES / 2);
+            let tail = cut_before(&piece, piece.len() - MAX_RESULT_BYTES / 2);
+            let _ =
+                write!(text, "{}\n… {} bytes left out …\n{}", &piece[..head], tail - head + dropped, &piece[tail..]);
         } else {
             text.push_str(&piece);
         }

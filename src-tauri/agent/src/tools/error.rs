@@ -82,7 +82,9 @@ impl From<rustix::io::Errno> for Trouble {
         use rustix::io::Errno;
         match errno {
             Errno::NOENT => ToolErrorCode::NotFound.because("There is nothing of that name."),
-            Errno::NOTDIR | Errno::ISDIR => ToolErrorCode::WrongKind.because("It is not the kind of file the tool takes."),
+            Errno::NOTDIR | Errno::ISDIR => {
+                ToolErrorCode::WrongKind.because("It is not the kind of file the tool takes.")
+            }
             Errno::LOOP => ToolErrorCode::Changed
                 .because("A symbolic link stands where none stood when the call was judged. Ask again."),
             Errno::XDEV => ToolErrorCode::OutsideWorkspace.because("The path leads out of the workspace."),

@@ -1,4 +1,4 @@
-//! fetch_url: one request to the address that was judged, and no further.
+//! `fetch_url`: one request to the address that was judged, and no further.
 
 use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs as _},

@@ -1,6 +1,7 @@
-//! The file tools: read_file, list_files, search, edit_file, write_file, delete_file.
+//! The file tools: `read_file`, `list_files`, `search`, `edit_file`, `write_file`, `delete_file`.
 
 use std::{
+    fmt::Write as _,
     fs::File,
     io::Read as _,
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
@@ -97,7 +98,7 @@ impl ListFiles {
         let mut listed = Vec::new();
         let mut more = 0_usize;
         let depth = if self.recursive { MAX_DEPTH } else { 1 };
-        walk(workspace.folder(inner)?, Path::new(""), depth, &mut |path, kind, _| {
+        walk(&workspace.folder(inner)?, Path::new(""), depth, &mut |path, kind, _| {
             if listed.len() < most {
                 let slash = if kind == FileType::Directory { "/" } else { "" };
                 listed.push(format!("{}{slash}\n", path.display()));
@@ -108,7 +109,7 @@ impl ListFiles {
         })?;
         let mut text = listed.concat();
         if more > 0 {
-            text.push_str(&format!("… and {more} more\n"));
+            let _ = writeln!(text, "… and {more} more");
         }
         Ok(capped(text))
     }
@@ -130,7 +131,7 @@ impl Search {
             Err(trouble) => return Err(trouble),
             Ok(folder) => {
                 let mut left_out = 0_usize;
-                walk(folder, Path::new(""), MAX_DEPTH, &mut |path, kind, folder| {
+                walk(&folder, Path::new(""), MAX_DEPTH, &mut |path, kind, folder| {
                     if kind != FileType::RegularFile {
                         return Ok(true);
                     }
@@ -182,7 +183,9 @@ impl WriteFile {
         let place = workspace.place(inner, true)?;
         let before = place.existing()?;
         if before.is_some() != judged_as_existing {
-            return Err(ToolErrorCode::Changed.because("A file came or went there since the call was judged. Ask again."));
+            return Err(
+                ToolErrorCode::Changed.because("A file came or went there since the call was judged. Ask again.")
+            );
         }
         place.replace(before.as_ref(), self.content.as_bytes())?;
         Ok(format!("Wrote {} bytes to {}.\n", self.content.len(), self.path))
@@ -212,14 +215,22 @@ pub(crate) fn looks_secret(path: &Path) -> bool {
         || matches!(ending.as_str(), "pem" | "key" | "p12" | "pfx" | "kdbx")
 }
 
+/// The last place at or before `at` where a text can be cut.
+pub(crate) fn cut_before(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// Cuts a result at the cap, saying so.
 pub(crate) fn capped(mut text: String) -> String {
     if text.len() <= MAX_RESULT_BYTES {
         return text;
     }
     let rest = text.len() - MAX_RESULT_BYTES;
-    text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES));
-    text.push_str(&format!("\n… {rest} bytes more\n"));
+    text.truncate(cut_before(&text, MAX_RESULT_BYTES));
+    let _ = writeln!(text, "\n… {rest} bytes more");
     text
 }
 
@@ -237,13 +248,7 @@ fn bytes_of(file: &File, most: u64) -> Result<Vec<u8>, Trouble> {
     Ok(bytes)
 }
 
-fn search_file(
-    file: &File,
-    path: &Path,
-    pattern: &Regex,
-    most: usize,
-    found: &mut Vec<String>,
-) -> Result<(), Trouble> {
+fn search_file(file: &File, path: &Path, pattern: &Regex, most: usize, found: &mut Vec<String>) -> Result<(), Trouble> {
     let bytes = match bytes_of(file, MAX_SEARCHED_BYTES) {
         Ok(bytes) if !bytes.contains(&0) => bytes,
         Ok(_) => return Ok(()),
@@ -266,9 +271,9 @@ type Visit<'a> = dyn FnMut(&Path, FileType, &OwnedFd) -> Result<bool, Trouble> +
 
 /// Visits what a folder holds in order of name, depth first, through handles only; links are seen, never followed.
 /// The visitor says whether to go on.
-fn walk(folder: OwnedFd, prefix: &Path, depth: usize, visit: &mut Visit<'_>) -> Result<bool, Trouble> {
+fn walk(folder: &OwnedFd, prefix: &Path, depth: usize, visit: &mut Visit<'_>) -> Result<bool, Trouble> {
     let mut entries = Vec::new();
-    for entry in Dir::read_from(&folder)? {
+    for entry in Dir::read_from(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if name != b"." && name != b".." {
@@ -278,16 +283,17 @@ fn walk(folder: OwnedFd, prefix: &Path, depth: usize, visit: &mut Visit<'_>) -> 
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     for (name, kind) in entries {
         let path = prefix.join(&name);
-        if !visit(&path, kind, &folder)? {
+        if !visit(&path, kind, folder)? {
             return Ok(false);
         }
         let left_out = LEFT_OUT.iter().any(|out| name.as_os_str() == *out);
-        if kind == FileType::Directory && depth > 1 && !left_out {
-            if let Ok(inner) = open_beneath(&folder, &name, OFlags::RDONLY | OFlags::DIRECTORY) {
-                if !walk(inner, &path, depth - 1, visit)? {
-                    return Ok(false);
-                }
-            }
+        if kind == FileType::Directory
+            && depth > 1
+            && !left_out
+            && let Ok(inner) = open_beneath(folder, &name, OFlags::RDONLY | OFlags::DIRECTORY)
+            && !walk(&inner, &path, depth - 1, visit)?
+        {
+            return Ok(false);
         }
     }
     Ok(true)

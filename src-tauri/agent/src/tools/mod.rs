@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(crate) use command::Group;
-pub(crate) use files::capped;
 pub use error::{ToolError, ToolErrorCode};
+pub(crate) use files::capped;
 pub use spec::ToolSpec;
 pub use workspace::Workspace;
 

@@ -87,7 +87,8 @@ impl Workspace {
 
     /// Opens the folder that holds a file, existing or to be made; missing folders are made on the way.
     pub(crate) fn place(&self, inner: &Path, make_folders: bool) -> Result<Place, Trouble> {
-        let name = inner.file_name().ok_or_else(|| ToolErrorCode::WrongKind.because("The workspace itself is no file."))?;
+        let name =
+            inner.file_name().ok_or_else(|| ToolErrorCode::WrongKind.because("The workspace itself is no file."))?;
         let parent = inner.parent().unwrap_or(Path::new(""));
         let folder = match self.folder(parent) {
             Err(trouble) if make_folders && trouble.code == ToolErrorCode::NotFound => self.make_folders(parent)?,
@@ -205,7 +206,8 @@ mod tests {
         fs::create_dir(dir.path().join("a")).unwrap();
         fs::write(dir.path().join("a/secret"), "fine").unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        let inner = workspace.within(&PathText::from_bytes(workspace.path().join("a/secret").as_os_str().as_bytes())).unwrap();
+        let inner =
+            workspace.within(&PathText::from_bytes(workspace.path().join("a/secret").as_os_str().as_bytes())).unwrap();
         assert!(workspace.file(&inner).is_ok());
         fs::rename(dir.path().join("a"), dir.path().join("b")).unwrap();
         std::os::unix::fs::symlink(outside.path(), dir.path().join("a")).unwrap();

@@ -25,7 +25,8 @@ pub fn openai(body: &Value) {
                     only(call, &["id", "type", "function"]);
                     assert_eq!(call["type"], "function");
                     only(&call["function"], &["name", "arguments"]);
-                    let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+                    let arguments: Value =
+                        serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
                     assert!(arguments.is_object(), "arguments are the text of a JSON object");
                     open.push(call["id"].as_str().unwrap().to_owned());
                 }
