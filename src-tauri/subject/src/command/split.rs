@@ -8,8 +8,9 @@ use std::ops::Range;
 use placet_domain::Flag;
 use tree_sitter::{Node, Parser};
 
+use crate::command::rough::{rough, same_words, torn};
 use crate::command::unquote::{document_length, unquote};
-use crate::command::why::WhyNot;
+use crate::command::why::{WhyNot, not_understood};
 
 /// A simple command as it stands in the text.
 #[derive(Clone, Debug, Default)]
@@ -84,10 +85,6 @@ pub(crate) fn split(text: &str, zsh: bool) -> Split {
             Split { pieces, why_not: Some(why_not) }
         }
     }
-}
-
-fn same_words(a: &Piece, b: &Piece) -> bool {
-    a.words.iter().map(|w| &w.text).eq(b.words.iter().map(|w| &w.text))
 }
 
 fn odd_character(text: &str) -> Option<WhyNot> {
@@ -398,7 +395,7 @@ fn finish(pieces: &mut Vec<Piece>, piece: &mut Piece, operator: &'static str, at
     Ok(())
 }
 
-fn literal(text: &str, range: Range<usize>, zsh: bool) -> Word {
+pub(crate) fn literal(text: &str, range: Range<usize>, zsh: bool) -> Word {
     let raw = &text[range.clone()];
     match unquote(raw) {
         Ok(word) if zsh && bare_has_pattern(raw) => Word {
@@ -423,117 +420,4 @@ fn bare_has_pattern(raw: &str) -> bool {
         }
     }
     false
-}
-
-fn not_understood(kind: &str, range: Range<usize>) -> WhyNot {
-    let expansion = |sentence: &str| WhyNot::expansion(sentence, range.clone());
-    let other = |sentence: &str| WhyNot::other(sentence, range.clone());
-    match kind {
-        "simple_expansion" | "expansion" | "special_variable_name" => {
-            expansion("The shell would put a variable's value here.")
-        }
-        "command_substitution" | "`" => {
-            expansion("The shell would run a command here and put its output in its place.")
-        }
-        "process_substitution" => expansion("The shell would run a command here and hand it over as a file."),
-        "arithmetic_expansion" => expansion("The shell would calculate here."),
-        "ansi_c_string" | "translated_string" => expansion("The shell would translate this kind of quotes."),
-        "brace_expression" => expansion("The shell may expand these braces."),
-        "extglob_pattern" | "regex" => expansion("The shell would match this pattern."),
-        "variable_assignment" | "variable_assignments" | "declaration_command" | "unset_command" | "array" => {
-            other("A variable is set, which can change what later words mean.")
-        }
-        "subshell" | "compound_statement" | "(" | "{" => other("Commands are grouped."),
-        "function_definition" => other("A function is defined, which can change what later words mean."),
-        "if_statement" | "case_statement" => other("What runs depends on a condition."),
-        "for_statement" | "c_style_for_statement" | "while_statement" => other("Commands are repeated."),
-        "test_command" => other("A test expression is evaluated by the shell."),
-        "negated_command" => other("A command is negated."),
-        "&" => other("A command goes on in the background."),
-        "|&" | "herestring_redirect" | "<<-" | "<>" | "<<<" => other("This kind of redirection is not taken apart."),
-        _ => other("This kind of shell syntax is not taken apart."),
-    }
-}
-
-/// Every command anywhere in a tree that is not understood, with words as far as they are literal.
-fn rough(node: Node<'_>, text: &str, pieces: &mut Vec<Piece>) {
-    let mut cursor = node.walk();
-    match node.kind() {
-        "command" => {
-            let mut piece = Piece {
-                range: node.byte_range(),
-                operator: if pieces.is_empty() { "" } else { ";" }.to_owned(),
-                ..Piece::default()
-            };
-            for child in node.children(&mut cursor) {
-                if child.kind() == "file_redirect" {
-                    rough_redirect(child, text, &mut piece);
-                } else if child.kind() != "variable_assignment" && child.is_named() && child.kind() != "comment" {
-                    piece.words.push(literal(text, child.byte_range(), false));
-                }
-            }
-            pieces.push(piece);
-        }
-        "redirected_statement" => {
-            let before = pieces.len();
-            for child in node.children(&mut cursor) {
-                if child.kind() == "file_redirect" {
-                    let mut piece =
-                        if pieces.len() > before { pieces.pop().unwrap_or_default() } else { Piece::default() };
-                    if piece.words.is_empty() {
-                        piece.range = node.byte_range();
-                    }
-                    rough_redirect(child, text, &mut piece);
-                    pieces.push(piece);
-                } else {
-                    rough(child, text, pieces);
-                }
-            }
-            return;
-        }
-        _ => {}
-    }
-    let mut cursor = node.walk();
-    for child in node.children(&mut cursor) {
-        rough(child, text, pieces);
-    }
-}
-
-fn rough_redirect(node: Node<'_>, text: &str, piece: &mut Piece) {
-    let mut cursor = node.walk();
-    let mut operator: Option<String> = None;
-    for child in node.children(&mut cursor) {
-        if !child.is_named() {
-            operator = Some(text[child.byte_range()].to_owned());
-        } else if child.kind() != "file_descriptor" {
-            let word = literal(text, child.byte_range(), false);
-            match operator.take() {
-                Some(operator) => {
-                    piece.redirects.push(Redirect { operator, descriptor: None, target: word, document: None });
-                }
-                None => piece.words.push(word),
-            }
-        }
-    }
-}
-
-/// The text torn at operators and blanks, without regard to quotes: only good for denying.
-fn torn(text: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    for part in text.split(['\n', '\r', ';', '&', '|', '(', ')', '{', '}', '`']) {
-        let start = part.as_ptr() as usize - text.as_ptr() as usize;
-        let words: Vec<Word> = part
-            .split(|c: char| c.is_whitespace() || c.is_control() || c == ',')
-            .filter(|word| !word.is_empty())
-            .map(|word| {
-                let at = word.as_ptr() as usize - text.as_ptr() as usize;
-                Word { text: word.trim_matches(['"', '\'']).to_owned(), range: at..at + word.len(), why_not: None }
-            })
-            .collect();
-        if !words.is_empty() && pieces.len() < 50 {
-            let operator = if pieces.is_empty() { "" } else { ";" }.to_owned();
-            pieces.push(Piece { operator, words, redirects: Vec::new(), range: start..start + part.len() });
-        }
-    }
-    pieces
 }
