@@ -12,6 +12,8 @@ pub mod command;
 pub mod decide;
 pub mod digest;
 pub mod fact;
+#[cfg(test)]
+mod fact_tests;
 pub mod flag;
 pub mod grant;
 pub mod id;

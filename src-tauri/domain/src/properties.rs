@@ -206,9 +206,9 @@ proptest! {
     #[test]
     fn deciding_twice_decides_the_same(texts in a_policy(), grants in grants(), calls in prop::collection::vec(a_call(), 1..6)) {
         let (mut state, _) = a_state(&texts.0, &grants);
-        for (n, judged) in calls.iter().enumerate() {
+        for (n, judged) in (0_i64..).zip(&calls) {
             let command = Command::Check(Box::new(crate::Check {
-                approval: approval_id(n as u128 + 1),
+                approval: approval_id(n.unsigned_abs().into()),
                 session: session_id(1),
                 judged: judged.clone(),
                 input_sha256: judged.facts.digest,
@@ -219,7 +219,7 @@ proptest! {
                 somebody_to_ask: true,
                 can_edit: false,
             }));
-            let now = T0.plus_ms(n as i64);
+            let now = T0.plus_ms(n);
             let decided = decide(&state, &command, now);
             prop_assert_eq!(&decided, &decide(&state.clone(), &command, now));
             for fact in decided.unwrap().facts {

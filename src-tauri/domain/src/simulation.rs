@@ -13,10 +13,10 @@ use crate::{
 };
 
 const STEPS: usize = 10_000;
-const SESSIONS: u128 = 3;
+const SESSIONS: u64 = 3;
 const WAITING: usize = 20;
 
-/// Small, seeded and the same everywhere (SplitMix64).
+/// Small, seeded and the same everywhere (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -181,7 +181,7 @@ fn ten_thousand_steps_agree_with_the_naive_model() {
 impl Simulation {
     fn new(seed: u64) -> Self {
         let mut world = World::new();
-        for n in 2..=SESSIONS {
+        for n in 2..=u128::from(SESSIONS) {
             world.start("claude-code", &format!("c{n}"), "/w", n);
         }
         Self { world, model: Model { now: T0.0, ..Model::default() }, dice: Dice(seed) }
@@ -209,7 +209,7 @@ impl Simulation {
     }
 
     fn call(&mut self) {
-        let session = session_id(u128::from(self.dice.below(SESSIONS as u64)) + 1);
+        let session = session_id(u128::from(self.dice.below(SESSIONS)) + 1);
         let file = self.file();
         let judged: Judged = write(&file);
         let expected = self.model.expected(session, &file);
@@ -239,15 +239,13 @@ impl Simulation {
         let who = self.dice.one_of(&[ScopeWho::Session, ScopeWho::Workspace]).unwrap();
         let uses = self.dice.one_of(&[None, Some(1), Some(2), Some(5)]).unwrap();
         let expires_in_ms = self.dice.one_of(&[1_000, 60_000, HOUR_MS, 8 * HOUR_MS]).unwrap();
-        Scope { who, uses, expires_in_ms, ..scope(on) }
+        Scope { who, expires_in_ms, uses, ..scope(on) }
     }
 
     fn given(&self, asked: &Asked, scope: &Scope, allow: bool) -> Given {
         let text = |path: &PathText| path.as_str().unwrap().to_owned();
-        let (file, folder) = match &scope.on {
-            On::Path(path) => (Some(text(path)), None),
-            other => (None, other.folder().map(text)),
-        };
+        let folder = scope.on.folder().map(text);
+        let file = if let On::Path(path) = &scope.on { Some(text(path)) } else { None };
         Given {
             allow,
             session: (scope.who == ScopeWho::Session).then_some(asked.session),

@@ -269,8 +269,9 @@ impl World {
         let decided = decide(&self.state, command, self.now)?;
         let judged = match command {
             Command::Check(check) => Some(&check.judged),
-            Command::Refresh { judged, .. } => Some(judged.as_ref()),
-            Command::Approve { edited: Some((judged, _)), .. } => Some(judged.as_ref()),
+            Command::Refresh { judged, .. } | Command::Approve { edited: Some((judged, _)), .. } => {
+                Some(judged.as_ref())
+            }
             _ => None,
         };
         for fact in &decided.facts {

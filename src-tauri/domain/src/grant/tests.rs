@@ -51,7 +51,7 @@ fn what_can_be_given_and_what_it_says() {
     let test = bash(vec![part(Action::Execute, "cargo test --all")]);
     let mcp_call = call("mcp__gh__list", vec![Subject::Mcp(mcp("gh", "list"))]);
     let week = 7 * 24 * HOUR_MS;
-    let for_ms = |expires_in_ms, who| Scope { expires_in_ms, who, ..scope(at("/w/a")) };
+    let for_ms = |expires_in_ms, who| Scope { who, expires_in_ms, ..scope(at("/w/a")) };
     let cases = [
         tried(&write("/w/src/a.rs"), scope(On::Exact(True))),
         tried(&write("/w/src/a.rs"), scope(at("/w/src/a.rs"))),
@@ -84,14 +84,14 @@ fn what_can_be_given_and_what_it_says() {
         tried(&mcp_call, scope(On::McpTool("gh/list".to_owned()))),
         tried(&dark, scope(On::Exact(True))),
         tried(&write("/w/a\u{202e}b"), scope(at("/w/a\u{202e}b"))),
-        "".to_owned(),
+        String::new(),
         tried(&once, scope(On::Exact(True))),
         tried(&protected, scope(On::Exact(True))),
         tried(&linked, scope(at("/w/a"))),
         tried(&dark, scope(On::Command("eval $x".to_owned()))),
         tried(&odd, scope(On::Origin("https://docs.rs".to_owned()))),
         tried(&write("/w/a"), scope(On::Origin("https://docs.rs".to_owned()))),
-        "".to_owned(),
+        String::new(),
         tried(&write("/w/src/a.rs"), scope(folder("/"))),
         tried(&write("/w/src/a.rs"), scope(folder("/w/srcs"))),
         tried(&read("/etc/ssl/a"), scope(folder("/etc"))),
@@ -106,7 +106,7 @@ fn what_can_be_given_and_what_it_says() {
         tried(&bash(vec![part(Action::Execute, "a b"), part(Action::Execute, "c")]), scope(words("a b"))),
         tried(&mcp_call, scope(On::McpTool("gh/delete".to_owned()))),
         tried(&write("/w/a"), Scope { uses: Some(0), ..scope(at("/w/a")) }),
-        "".to_owned(),
+        String::new(),
         tried(&write("/w/a"), for_ms(999, ScopeWho::Session)),
         tried(&write("/w/a"), for_ms(24 * HOUR_MS + 1, ScopeWho::Session)),
         tried(&write("/w/a"), for_ms(30 * 24 * HOUR_MS + 1, ScopeWho::Agent)),
@@ -165,10 +165,9 @@ fn a_grant_lets_through_what_it_says_and_nothing_else() {
     ] {
         use std::fmt::Write as _;
         let decided = world.check(&judged);
-        let why = decided.facts.iter().find_map(|f| match f {
-            Fact::ApprovalAsked { reason, .. } => Some(reason.clone()),
-            _ => None,
-        });
+        let reason =
+            |fact: &Fact| if let Fact::ApprovalAsked { reason, .. } = fact { Some(reason.clone()) } else { None };
+        let why = decided.facts.iter().find_map(reason);
         writeln!(table, "{what:<34} {} {}", verdict(decided), why.unwrap_or_default()).unwrap();
     }
     insta::assert_snapshot!(table);
