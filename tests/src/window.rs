@@ -114,14 +114,12 @@ impl Window {
 
     /// The text of what has this `data-testid`, as it is shown.
     pub fn text(&self, testid: &str) -> String {
-        let element = self.wait_for(testid);
-        self.get(&format!("element/{element}/text")).unwrap().as_str().unwrap_or_default().to_owned()
+        self.of(testid, "text").as_str().unwrap_or_default().to_owned()
     }
 
     /// An attribute of what has this `data-testid`.
     pub fn attribute(&self, testid: &str, name: &str) -> Option<String> {
-        let element = self.wait_for(testid);
-        self.get(&format!("element/{element}/attribute/{name}")).unwrap().as_str().map(str::to_owned)
+        self.of(testid, &format!("attribute/{name}")).as_str().map(str::to_owned)
     }
 
     /// How many there are with this `data-testid`.
@@ -162,6 +160,14 @@ impl Window {
     /// Ends the app and all its helpers at once, as a crash would.
     pub fn crash(self) {
         kill_group(self.driver.id());
+    }
+
+    /// Something of an element, which may have been drawn anew between finding it and looking at it.
+    fn of(&self, testid: &str, what: &str) -> Value {
+        eventually(SHOWN_WITHIN, &format!("{what} of {testid}"), || {
+            let found = self.post("element", &by_testid(testid)).ok()?;
+            self.get(&format!("element/{}/{what}", found[ELEMENT].as_str()?)).ok()
+        })
     }
 
     fn wait_for(&self, testid: &str) -> String {

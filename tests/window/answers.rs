@@ -126,7 +126,8 @@ fn a_broken_policy_is_said_in_the_window_and_the_last_good_one_stays() {
     ground.write_policy("default = \"allow everything\"\n");
     window.until_count("open-policy", 1);
     window.click("open-policy");
-    assert!(window.text("policy-state").contains('1'), "{}", window.text("policy-state"));
+    window.until_attribute("policy-state", "data-in-force", Some("false"));
+    assert!(window.text("policy-error").contains("allow everything"), "{}", window.text("policy-error"));
     let mut hook = write(&ground, "c1", "a.txt");
     window.click("place-inbox");
     window.until_count("queue-row", 1);

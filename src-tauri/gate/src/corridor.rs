@@ -151,10 +151,14 @@ impl Gate {
 
     /// A connection ended while its call waited: a dead process withdraws it, a living one may come back.
     fn left(&self, approval: ApprovalId, waiter: Option<Waiter>, number: u64) {
-        self.writer().detach(approval, number);
+        let detached = self.writer().detach(approval, number);
         let Some(waiter) = waiter else { return };
         let gate = self.clone();
-        self.runtime().spawn(async move { gate.cancel_when_gone(approval, waiter).await });
+        self.runtime().spawn(async move {
+            // A process that is gone already must not be looked for while it still seems to attend.
+            let _ = detached.await;
+            gate.cancel_when_gone(approval, waiter).await;
+        });
     }
 
     /// Cancels the approval once its process is gone, unless somebody attends it again or it is settled.

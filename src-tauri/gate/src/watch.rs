@@ -48,7 +48,8 @@ pub(crate) async fn run(gate: Gate) {
     for approval in gate.look(|state| state.approvals.values().cloned().collect::<Vec<_>>()) {
         folders.add(&mut watcher, &approval);
     }
-    let mut policy_changed = false;
+    // A change between the first reading and the watch would not be heard.
+    let mut policy_changed = true;
     let mut stale = BTreeSet::new();
     loop {
         let settle = if policy_changed { POLICY_SETTLES } else { CARDS_SETTLE };

@@ -62,8 +62,8 @@ pub(crate) struct Waiting {
 /// What the writer takes.
 pub(crate) enum Message {
     Decide(Box<Job>),
-    /// The connection of this number does not wait for this approval any more.
-    Detach(ApprovalId, u64),
+    /// The connection of this number does not wait for this approval any more. Said back once that is so.
+    Detach(ApprovalId, u64, oneshot::Sender<()>),
     /// Write what is waiting and end.
     Stop,
 }
@@ -93,9 +93,12 @@ impl Writer {
         if let Outcome::Refused(refusal) = outcome { Err(refusal) } else { Ok(outcome) }
     }
 
-    pub(crate) fn detach(&self, approval: ApprovalId, number: u64) {
+    /// What is given back ends once the approval is seen to be unattended.
+    pub(crate) fn detach(&self, approval: ApprovalId, number: u64) -> oneshot::Receiver<()> {
+        let (done, detached) = oneshot::channel();
         // A writer that is gone has no waiters either.
-        let _ = self.send.send(Message::Detach(approval, number));
+        let _ = self.send.send(Message::Detach(approval, number, done));
+        detached
     }
 
     /// Looks at the published state.
@@ -179,7 +182,7 @@ impl Bench {
                 self.decide(*job, batch);
                 false
             }
-            Message::Detach(approval, number) => {
+            Message::Detach(approval, number, done) => {
                 // Who was woken already is not among the waiters, and attends nothing any more.
                 if self.waiters.get(&approval).is_none_or(|waiting| waiting.number == number) {
                     self.waiters.remove(&approval);
@@ -188,6 +191,7 @@ impl Bench {
                         state.attended.remove(&approval);
                     });
                 }
+                let _ = done.send(());
                 false
             }
             Message::Stop => true,

@@ -315,10 +315,12 @@ async fn a_selection_is_cancelled_at_once_with_an_outcome_for_each() {
     let gate = house.open().await;
     let desk = gate.desk(Seat::Supervisor);
     let session = house.session(&gate, "s1").await;
-    let asked: Vec<_> = (0..3)
-        .map(|n| ask_beside(&gate, house.write(session, &format!("c{n}"), &format!("src/{n}.rs"), "x")))
-        .collect();
-    let items = wait_for(&desk, 3).await;
+    let mut asked = Vec::new();
+    let mut items = Vec::new();
+    for n in 0..3 {
+        asked.push(ask_beside(&gate, house.write(session, &format!("c{n}"), &format!("src/{n}.rs"), "x")));
+        items = wait_for(&desk, n + 1).await;
+    }
     desk.call("approvals.deny", json!({ "id": items[1]["id"] })).await.unwrap();
     let late = ask_beside(&gate, house.write(session, "c9", "src/9.rs", "x"));
     wait_for(&desk, 3).await;
