@@ -71,7 +71,7 @@ pub struct GrantFilter {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryFilter {
     /// Words that all occur in what is searched (tool, subjects, commands, hosts, rule, reason, notes), ASCII letters
-    /// without regard to case; or `sha256:` and the beginning of a digest or action digest.
+    /// without regard to case; or `sha256:` and the beginning of a digest or action digest; or the id of a session, a grant or an approval.
     pub text: Option<String>,
     /// By this agent.
     pub agent: Option<AgentName>,

@@ -40,6 +40,15 @@ impl Reader {
         Self { pool: Arc::new(pool) }
     }
 
+    /// Reads a history that is there, beside the gate that has it open or without one. Nothing is written.
+    ///
+    /// # Errors
+    /// There is no such file, or it is no database.
+    pub fn open(file: &Path, key: ChainKey) -> Result<Self, StoreError> {
+        drop(schema::open_reader(file)?);
+        Ok(Self::new(file, key))
+    }
+
     /// Facts after this number, oldest first; at most 10,000.
     pub fn facts(&self, after_seq: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
         self.with(|conn| {

@@ -4,10 +4,10 @@
 #[cfg(test)]
 mod steps;
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
-use placet_domain::AgentName;
-use rusqlite::{Connection, ToSql, types::Value};
+use placet_domain::{AgentName, GrantId, SessionId};
+use rusqlite::{Connection, OptionalExtension as _, ToSql, types::Value};
 
 use crate::{
     CallDecision, CallRow, HistoryFilter, Page, Reader, StoreError,
@@ -28,9 +28,38 @@ impl Reader {
 /// One page. `conn` shows one state of the file.
 pub(crate) fn search(conn: &Connection, filter: &HistoryFilter) -> Result<Page<CallRow, u64>, StoreError> {
     let limit = page_size(filter.limit);
-    let Some(query) = Query::new(conn, filter, limit + 1)? else { return Ok(Page { items: Vec::new(), next: None }) };
+    let nothing = Page { items: Vec::new(), next: None };
+    let Some((filter, only)) = named(conn, filter)? else { return Ok(nothing) };
+    let Some(query) = Query::new(conn, &filter, only, limit + 1)? else { return Ok(nothing) };
     let rows = query.run(conn)?;
     Ok(Page::cut(rows, limit, |row| row.seq))
+}
+
+/// A filter in which no id stands as text, and the one call that it can only mean, where it is known.
+type Named<'a> = (Cow<'a, HistoryFilter>, Option<u64>);
+
+/// A text that is an id stands for the calls of that session, the calls of that grant, or the call of that approval.
+/// None where it is the id of nothing, or of something else than the filter asks for already.
+fn named<'a>(conn: &Connection, filter: &'a HistoryFilter) -> Result<Option<Named<'a>>, StoreError> {
+    let text = filter.text.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
+    let (36, Ok(session), Ok(grant)) = (text.len(), text.parse::<SessionId>(), text.parse::<GrantId>()) else {
+        return Ok(Some((Cow::Borrowed(filter), None)));
+    };
+    let exists = |sql: &str| conn.prepare_cached(sql)?.exists([&text]);
+    let mut named = HistoryFilter { text: None, ..filter.clone() };
+    if exists("SELECT 1 FROM sessions WHERE id = ?1")? {
+        let same = named.session.replace(session).is_none_or(|asked| asked == session);
+        return Ok(same.then_some((Cow::Owned(named), None)));
+    }
+    if exists("SELECT 1 FROM grants WHERE id = ?1")? {
+        let same = named.grant.replace(grant).is_none_or(|asked| asked == grant);
+        return Ok(same.then_some((Cow::Owned(named), None)));
+    }
+    let call: Option<i64> = conn
+        .prepare_cached("SELECT seq FROM calls WHERE approval = ?1")?
+        .query_row([&text], |row| row.get(0))
+        .optional()?;
+    Ok(call.map(|seq| (Cow::Owned(named), Some(chain::seq_of(seq)))))
 }
 
 /// What is asked for, made ready: numbers instead of names, and the range in which it can lie.
@@ -93,12 +122,20 @@ impl Sql {
 }
 
 impl<'a> Query<'a> {
-    /// None where nothing can match.
-    fn new(conn: &Connection, filter: &'a HistoryFilter, rows: usize) -> Result<Option<Self>, StoreError> {
+    /// None where nothing can match. `only` is the one call that can, where it is known.
+    fn new(
+        conn: &Connection,
+        filter: &'a HistoryFilter,
+        only: Option<u64>,
+        rows: usize,
+    ) -> Result<Option<Self>, StoreError> {
         let (mut first, mut before) = (0, filter.after.unwrap_or(u64::MAX));
         if filter.from_ms.is_some() || filter.to_ms.is_some() {
             let Some((from, to)) = stats::range(conn, filter.from_ms, filter.to_ms)? else { return Ok(None) };
             (first, before) = (from, before.min(to.saturating_add(1)));
+        }
+        if let Some(seq) = only {
+            (first, before) = (first.max(seq), before.min(seq.saturating_add(1)));
         }
         let asked: [Option<Place>; 2] =
             [filter.under.as_ref().map(place::path), filter.host.as_deref().map(place::host)];

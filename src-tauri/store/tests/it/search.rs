@@ -25,7 +25,8 @@ fn subjects(n: u64) -> Vec<Subject> {
 fn busy(seed: u64, calls: u64, indexed: u64) -> World {
     let mut w = World::new();
     w.write((1..=3).map(|n| started(n, AGENTS[usize::try_from(n - 1).unwrap()], "/w")).collect()).unwrap();
-    let given = grant(900_000, 1, w.now, None);
+    let mut given = grant(900_000, 1, w.now, None);
+    given.expires_at_ms = w.now.plus_ms(2_000_000_000);
     w.write(vec![Fact::GrantIssued { grant: given.clone() }]).unwrap();
     for n in 0..calls {
         let mixed = (n + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
@@ -275,4 +276,26 @@ fn times_are_found_even_where_the_clock_was_set_back() {
     assert_eq!(seqs(&w, filter(0, 1)), [early]);
     assert_eq!(seqs(&w, filter(80_000_000, 100_000_000)), [late]);
     assert_eq!(seqs(&w, filter(0, 100_000_000)), [early, late]);
+}
+
+#[test]
+fn an_id_finds_the_calls_of_what_it_names() {
+    let w = busy(5, 60, 30);
+    let found =
+        |filter: HistoryFilter| w.opened.reader.history(&HistoryFilter { limit: 1_000, ..filter }).unwrap().items;
+    let by_id = |id: String| HistoryFilter { text: Some(id), ..Default::default() };
+    let of_session = HistoryFilter { session: Some(session(2)), ..Default::default() };
+    assert_eq!(found(by_id(session(2).to_string())), found(of_session));
+    let of_grant = HistoryFilter { grant: Some(grant_id(900_000)), ..Default::default() };
+    let granted = found(by_id(grant_id(900_000).to_string().to_uppercase()));
+    assert!(!granted.is_empty());
+    assert_eq!(granted, found(of_grant));
+    let asked = found(HistoryFilter::default()).into_iter().find(|row| row.approval.is_some()).unwrap();
+    let id = asked.approval.unwrap().to_string();
+    assert_eq!(found(by_id(id.clone())), std::slice::from_ref(&asked));
+    let elsewhere = HistoryFilter { after: Some(asked.seq), ..by_id(id) };
+    assert_eq!(found(elsewhere), []);
+    let another = HistoryFilter { session: Some(session(1)), ..by_id(session(2).to_string()) };
+    assert_eq!(found(another), []);
+    assert_eq!(found(by_id(session(77).to_string())), []);
 }
