@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::{
     error::{ToolErrorCode, Trouble},
-    workspace::{Workspace, open_beneath},
+    workspace::{Target, Workspace, open_beneath},
 };
 
 /// No file larger than this is read or edited: 4 MiB.
@@ -81,8 +81,8 @@ pub(crate) struct DeleteFile {
 }
 
 impl ReadFile {
-    pub(crate) fn run(&self, workspace: &Workspace, inner: &Path) -> Result<String, Trouble> {
-        let text = text_of(&workspace.file(inner)?)?;
+    pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
+        let text = text_of(&workspace.file(target)?)?;
         if self.offset.is_none() && self.limit.is_none() {
             return Ok(capped(text));
         }
@@ -93,12 +93,12 @@ impl ReadFile {
 }
 
 impl ListFiles {
-    pub(crate) fn run(&self, workspace: &Workspace, inner: &Path) -> Result<String, Trouble> {
+    pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
         let most = self.max_entries.unwrap_or(MAX_LISTED).min(MAX_LISTED);
         let mut listed = Vec::new();
         let mut more = 0_usize;
         let depth = if self.recursive { MAX_DEPTH } else { 1 };
-        walk(&workspace.folder(inner)?, Path::new(""), depth, &mut |path, kind, _| {
+        walk(&workspace.listed(target)?, Path::new(""), depth, &mut |path, kind, _| {
             if listed.len() < most {
                 let slash = if kind == FileType::Directory { "/" } else { "" };
                 listed.push(format!("{}{slash}\n", path.display()));
@@ -116,17 +116,17 @@ impl ListFiles {
 }
 
 impl Search {
-    pub(crate) fn run(&self, workspace: &Workspace, inner: &Path) -> Result<String, Trouble> {
+    pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
         let pattern = RegexBuilder::new(&self.pattern)
             .size_limit(1 << 20)
             .build()
             .map_err(|error| ToolErrorCode::BadArguments.because(format!("The pattern cannot be used: {error}")))?;
         let most = self.max_results.unwrap_or(MAX_FOUND).min(MAX_FOUND);
         let mut found = Vec::new();
-        match workspace.folder(inner) {
+        match workspace.listed(target) {
             Err(trouble) if trouble.code == ToolErrorCode::WrongKind => {
-                let name = PathBuf::from(inner.file_name().unwrap_or_default());
-                search_file(&workspace.file(inner)?, &name, &pattern, most, &mut found)?;
+                let name = PathBuf::from(target.inner.file_name().unwrap_or_default());
+                search_file(&workspace.file(target)?, &name, &pattern, most, &mut found)?;
             }
             Err(trouble) => return Err(trouble),
             Ok(folder) => {
@@ -155,12 +155,12 @@ impl Search {
 }
 
 impl EditFile {
-    pub(crate) fn run(&self, workspace: &Workspace, inner: &Path) -> Result<String, Trouble> {
+    pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
         if self.old_string.is_empty() {
             return Err(ToolErrorCode::BadArguments.because("old_string is empty; use write_file to make a file."));
         }
-        let place = workspace.place(inner, false)?;
-        let before = place.existing()?.ok_or_else(|| Trouble::from(rustix::io::Errno::NOENT))?;
+        let place = workspace.place(&target.inner, false)?;
+        let before = place.existing(target)?.ok_or_else(|| Trouble::from(rustix::io::Errno::NOENT))?;
         let text = text_of(&before)?;
         let times = text.matches(&self.old_string).count();
         match times {
@@ -179,23 +179,18 @@ impl EditFile {
 }
 
 impl WriteFile {
-    pub(crate) fn run(&self, workspace: &Workspace, inner: &Path, judged_as_existing: bool) -> Result<String, Trouble> {
-        let place = workspace.place(inner, true)?;
-        let before = place.existing()?;
-        if before.is_some() != judged_as_existing {
-            return Err(
-                ToolErrorCode::Changed.because("A file came or went there since the call was judged. Ask again.")
-            );
-        }
+    pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
+        let place = workspace.place(&target.inner, true)?;
+        let before = place.existing(target)?;
         place.replace(before.as_ref(), self.content.as_bytes())?;
         Ok(format!("Wrote {} bytes to {}.\n", self.content.len(), self.path))
     }
 }
 
 impl DeleteFile {
-    pub(crate) fn run(&self, workspace: &Workspace, inner: &Path) -> Result<String, Trouble> {
-        let place = workspace.place(inner, false)?;
-        let before = place.existing()?.ok_or_else(|| Trouble::from(rustix::io::Errno::NOENT))?;
+    pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
+        let place = workspace.place(&target.inner, false)?;
+        let before = place.existing(target)?.ok_or_else(|| Trouble::from(rustix::io::Errno::NOENT))?;
         place.remove(&before)?;
         Ok(format!("Deleted {}.\n", self.path))
     }

@@ -21,6 +21,7 @@ pub use workspace::Workspace;
 
 use crate::{Later, corridor::Cleared};
 use error::Trouble;
+use workspace::Target;
 
 /// What a tool gives back to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,29 +113,27 @@ impl Toolbox {
         match act.tool {
             "read_file" => {
                 let tool: ReadFile = act.arguments()?;
-                self.on_file(&act.path(&tool.path)?.resolved, move |w, p| tool.run(w, p)).await
+                self.on_file(act.path(&tool.path)?, move |w, t| tool.run(w, t)).await
             }
             "list_files" => {
                 let tool: ListFiles = act.arguments()?;
-                self.on_file(&act.path(&tool.path)?.resolved, move |w, p| tool.run(w, p)).await
+                self.on_file(act.path(&tool.path)?, move |w, t| tool.run(w, t)).await
             }
             "search" => {
                 let tool: Search = act.arguments()?;
-                self.on_file(&act.path(&tool.path)?.resolved, move |w, p| tool.run(w, p)).await
+                self.on_file(act.path(&tool.path)?, move |w, t| tool.run(w, t)).await
             }
             "edit_file" => {
                 let tool: EditFile = act.arguments()?;
-                self.on_file(&act.path(&tool.path)?.resolved, move |w, p| tool.run(w, p)).await
+                self.on_file(act.path(&tool.path)?, move |w, t| tool.run(w, t)).await
             }
             "write_file" => {
                 let tool: WriteFile = act.arguments()?;
-                let target = act.path(&tool.path)?;
-                let exists = target.exists;
-                self.on_file(&target.resolved, move |w, p| tool.run(w, p, exists)).await
+                self.on_file(act.path(&tool.path)?, move |w, t| tool.run(w, t)).await
             }
             "delete_file" => {
                 let tool: DeleteFile = act.arguments()?;
-                self.on_file(&act.path(&tool.path)?.resolved, move |w, p| tool.run(w, p)).await
+                self.on_file(act.path(&tool.path)?, move |w, t| tool.run(w, t)).await
             }
             "run_command" | "run_tests" => {
                 let tool: command::RunCommand = act.arguments()?;
@@ -151,12 +150,12 @@ impl Toolbox {
 
     async fn on_file(
         &self,
-        resolved: &placet_domain::PathText,
-        run: impl FnOnce(&Workspace, &std::path::Path) -> Result<String, Trouble> + Send + 'static,
+        judged: &PathSubject,
+        run: impl FnOnce(&Workspace, &Target) -> Result<String, Trouble> + Send + 'static,
     ) -> Result<Output, Trouble> {
-        let inner = self.workspace.within(resolved)?;
+        let target = self.workspace.target(judged)?;
         let workspace = Arc::clone(&self.workspace);
-        blocking(move || run(&workspace, &inner).map(|text| Output { text, is_error: false })).await
+        blocking(move || run(&workspace, &target).map(|text| Output { text, is_error: false })).await
     }
 }
 

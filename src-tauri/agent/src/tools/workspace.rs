@@ -14,7 +14,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use placet_domain::PathText;
+use placet_domain::{PathText, subject::PathSubject};
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags},
     io::Errno,
@@ -27,6 +27,32 @@ use super::error::{ToolErrorCode, Trouble};
 pub struct Workspace {
     root: OwnedFd,
     path: PathBuf,
+}
+
+/// Device and inode: which file it is, whatever it is called.
+type Identity = (u64, u64);
+
+/// What a judged path means here: where it is within the workspace, and which file stood there when it was judged.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) inner: PathBuf,
+    judged: Option<Identity>,
+}
+
+impl Target {
+    /// The file that was opened must be the one that was judged.
+    fn must_be(&self, opened: impl AsFd) -> Result<(), Trouble> {
+        if self.judged == Some(identity(opened)?) { Ok(()) } else { Err(changed()) }
+    }
+}
+
+fn identity(opened: impl AsFd) -> Result<Identity, Errno> {
+    let stat = rustix::fs::fstat(opened)?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+fn changed() -> Trouble {
+    ToolErrorCode::Changed.because("Another file stands there than when the call was judged. Ask again.")
 }
 
 /// A file's folder, held open, and its name in it.
@@ -54,8 +80,12 @@ impl Workspace {
         PathText::from_bytes(self.path.as_os_str().as_bytes())
     }
 
-    /// The path within the workspace of a resolved, absolute one.
-    pub(crate) fn within(&self, resolved: &PathText) -> Result<PathBuf, Trouble> {
+    /// What a judged path means here.
+    pub(crate) fn target(&self, subject: &PathSubject) -> Result<Target, Trouble> {
+        Ok(Target { inner: self.within(&subject.resolved)?, judged: subject.inode })
+    }
+
+    fn within(&self, resolved: &PathText) -> Result<PathBuf, Trouble> {
         let absolute = Path::new(OsStr::from_bytes(resolved.bytes()));
         let inner = absolute.strip_prefix(&self.path).map_err(|_| {
             ToolErrorCode::OutsideWorkspace
@@ -66,8 +96,9 @@ impl Workspace {
     }
 
     /// Opens an existing regular file for reading.
-    pub(crate) fn file(&self, inner: &Path) -> Result<File, Trouble> {
-        let file = self.open_beneath(inner, OFlags::RDONLY | OFlags::NONBLOCK)?;
+    pub(crate) fn file(&self, target: &Target) -> Result<File, Trouble> {
+        let file = self.open_beneath(&target.inner, OFlags::RDONLY | OFlags::NONBLOCK)?;
+        target.must_be(&file)?;
         match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
             FileType::RegularFile => Ok(file.into()),
             FileType::Directory
@@ -78,6 +109,13 @@ impl Workspace {
             | FileType::BlockDevice
             | FileType::Unknown => Err(ToolErrorCode::WrongKind.because("It is not a regular file.")),
         }
+    }
+
+    /// Opens the folder that was judged.
+    pub(crate) fn listed(&self, target: &Target) -> Result<OwnedFd, Trouble> {
+        let folder = self.folder(&target.inner)?;
+        target.must_be(&folder)?;
+        Ok(folder)
     }
 
     /// Opens a folder.
@@ -115,11 +153,15 @@ impl Workspace {
 }
 
 impl Place {
-    /// Opens what is there for reading; none where nothing is there.
-    pub(crate) fn existing(&self) -> Result<Option<File>, Trouble> {
+    /// Opens what is there for reading; none where nothing is there, and nothing was when it was judged.
+    pub(crate) fn existing(&self, target: &Target) -> Result<Option<File>, Trouble> {
         match open_beneath(&self.folder, &self.name, OFlags::RDONLY | OFlags::NONBLOCK) {
-            Ok(file) => Ok(Some(file.into())),
-            Err(Errno::NOENT) => Ok(None),
+            Ok(file) => {
+                target.must_be(&file)?;
+                Ok(Some(file.into()))
+            }
+            Err(Errno::NOENT) if target.judged.is_none() => Ok(None),
+            Err(Errno::NOENT) => Err(changed()),
             Err(errno) => Err(errno.into()),
         }
     }
@@ -160,17 +202,13 @@ impl Place {
     }
 
     fn still_holds(&self, before: Option<&File>) -> Result<(), Trouble> {
-        let now = match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+        let now: Option<Identity> = match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some((stat.st_dev, stat.st_ino)),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(errno.into()),
         };
-        let then = before.map(rustix::fs::fstat).transpose()?.map(|stat| (stat.st_dev, stat.st_ino));
-        if now == then {
-            Ok(())
-        } else {
-            Err(ToolErrorCode::Changed.because("Another file stands there than when the tool began. Ask again."))
-        }
+        let then = before.map(identity).transpose()?;
+        if now == then { Ok(()) } else { Err(changed()) }
     }
 }
 
@@ -198,6 +236,12 @@ mod tests {
         result.unwrap_err().code
     }
 
+    /// What the path means while it is judged.
+    fn target(workspace: &Workspace, inner: &str) -> Target {
+        let judged = fs::File::open(workspace.path().join(inner)).ok().map(|file| identity(file).unwrap());
+        Target { inner: inner.into(), judged }
+    }
+
     #[test]
     fn a_link_put_in_the_way_after_judging_is_refused() {
         let dir = tempfile::tempdir().unwrap();
@@ -206,37 +250,53 @@ mod tests {
         fs::create_dir(dir.path().join("a")).unwrap();
         fs::write(dir.path().join("a/secret"), "fine").unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        let inner =
-            workspace.within(&PathText::from_bytes(workspace.path().join("a/secret").as_os_str().as_bytes())).unwrap();
-        assert!(workspace.file(&inner).is_ok());
+        let target = target(&workspace, "a/secret");
+        assert!(workspace.file(&target).is_ok());
         fs::rename(dir.path().join("a"), dir.path().join("b")).unwrap();
         std::os::unix::fs::symlink(outside.path(), dir.path().join("a")).unwrap();
-        assert_eq!(code(workspace.file(&inner)), ToolErrorCode::Changed);
-        assert_eq!(code(workspace.place(&inner, true)), ToolErrorCode::Changed);
+        assert_eq!(code(workspace.file(&target)), ToolErrorCode::Changed);
+        assert_eq!(code(workspace.place(&target.inner, true)), ToolErrorCode::Changed);
     }
 
     #[test]
     fn nothing_outside_the_workspace_has_a_path_in_it() {
         let dir = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        assert_eq!(code(workspace.within(&"/etc/passwd".into())), ToolErrorCode::OutsideWorkspace);
         let beside = format!("{}-evil/x", workspace.path().display());
-        assert_eq!(code(workspace.within(&beside.as_str().into())), ToolErrorCode::OutsideWorkspace);
         let climbing = format!("{}/../x", workspace.path().display());
-        assert_eq!(code(workspace.within(&climbing.as_str().into())), ToolErrorCode::OutsideWorkspace);
+        for path in ["/etc/passwd", &beside, &climbing] {
+            assert_eq!(code(workspace.within(&path.into())), ToolErrorCode::OutsideWorkspace, "{path}");
+        }
     }
 
     #[test]
-    fn a_file_swapped_between_reading_and_writing_is_not_overwritten() {
+    fn a_file_swapped_after_judging_is_neither_read_nor_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("f"), "one").unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        let place = workspace.place(Path::new("f"), false).unwrap();
-        let before = place.existing().unwrap().unwrap();
+        let judged = target(&workspace, "f");
+        let place = workspace.place(&judged.inner, false).unwrap();
+        let before = place.existing(&judged).unwrap().unwrap();
         fs::write(dir.path().join("g"), "two").unwrap();
         fs::rename(dir.path().join("g"), dir.path().join("f")).unwrap();
+        assert_eq!(code(workspace.file(&judged)), ToolErrorCode::Changed);
+        assert_eq!(code(place.existing(&judged)), ToolErrorCode::Changed);
         assert_eq!(code(place.replace(Some(&before), b"three")), ToolErrorCode::Changed);
         assert_eq!(fs::read_to_string(dir.path().join("f")).unwrap(), "two");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_file_that_came_or_went_since_it_was_judged_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let judged_as_new = target(&workspace, "f");
+        fs::write(dir.path().join("f"), "one").unwrap();
+        let judged_as_there = target(&workspace, "f");
+        let place = workspace.place(Path::new("f"), false).unwrap();
+        assert_eq!(code(place.existing(&judged_as_new)), ToolErrorCode::Changed);
+        fs::remove_file(dir.path().join("f")).unwrap();
+        assert_eq!(code(place.existing(&judged_as_there)), ToolErrorCode::Changed);
+        assert!(place.existing(&judged_as_new).unwrap().is_none());
     }
 }
