@@ -18,6 +18,17 @@ pub(crate) fn fold(text: &str) -> String {
     text.nfc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
 }
 
+/// A name as a pattern that matches only it.
+pub(super) fn escape(name: &str) -> String {
+    name.chars().fold(String::with_capacity(name.len()), |mut pattern, c| {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '$' | '!' | ',') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+        pattern
+    })
+}
+
 /// Globs over plain names (tools, agents, servers); none written means every name.
 #[derive(Debug, Default)]
 pub(super) struct NameGlobs(Option<Vec<Matcher>>);
@@ -91,7 +102,7 @@ impl PathGlob {
             let home = home.and_then(PathText::as_str).ok_or_else(|| {
                 wrong("“~” stands for a home folder, which is not known here.", "Write the folder's whole path.")
             })?;
-            (false, format!("{}{}", globset::escape(home.trim_end_matches('/')), &text[1..]))
+            (false, format!("{}{}", escape(home.trim_end_matches('/')), &text[1..]))
         } else if text.starts_with('/') || text.starts_with("**/") {
             (false, text.to_owned())
         } else {

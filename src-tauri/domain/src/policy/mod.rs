@@ -7,6 +7,7 @@ mod file;
 mod glob;
 mod hours;
 mod parse;
+mod propose;
 mod rewrite;
 mod rule;
 mod target;
@@ -16,6 +17,7 @@ mod when;
 use std::collections::BTreeMap;
 
 pub use error::PolicyError;
+pub use propose::Proposal;
 pub use rewrite::Rewritten;
 pub use rule::{Decide, Rule};
 

@@ -406,7 +406,7 @@ impl Source<'_> {
     fn commands(&self, words: &Words) -> Result<Vec<Vec<String>>, PolicyError> {
         let command = |word: &Spanned<String>| {
             let words: Vec<String> = word.get_ref().split_whitespace().map(str::to_owned).collect();
-            if words.is_empty() || word.get_ref().contains([';', '&', '|', '<', '>', '$', '`', '\'', '"', '*']) {
+            if words.is_empty() || has_operator(word.get_ref()) {
                 return Err(self.wrong(
                     Some(word.span()),
                     "A command is given by the plain words it begins with.",
@@ -474,6 +474,11 @@ impl UrlPrefix {
             path: path.trim_end_matches('/').to_owned(),
         })
     }
+}
+
+/// Whether a text has what a shell would not take as a plain word.
+pub(super) fn has_operator(text: &str) -> bool {
+    text.contains([';', '&', '|', '<', '>', '$', '`', '\'', '"', '*'])
 }
 
 fn only_numbers(bounds: &Map<String, Value>) -> bool {
