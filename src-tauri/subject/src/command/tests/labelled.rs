@@ -1,4 +1,4 @@
-//! A thousand commands, each labelled as harmless, as changing something, or as running another program.
+//! More than a thousand commands, each labelled as harmless, as changing something, or as running another program.
 
 use super::*;
 
@@ -44,5 +44,5 @@ fn most_harmless_commands_read() {
         })
         .collect();
     let share = 100 - 100 * missed.len() / harmless.len();
-    assert!(share >= 90, "only {share} % of {} come out as reads:\n{}", harmless.len(), missed.join("\n"));
+    assert!(share >= 95, "only {share} % of {} come out as reads:\n{}", harmless.len(), missed.join("\n"));
 }
