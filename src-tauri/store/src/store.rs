@@ -115,7 +115,8 @@ impl Store {
         let done = work(&tx, &self.key, &mut self.known).map_err(by_constraint);
         let (done, committed) = match done {
             Ok(value) => (Ok(value), tx.commit().map_err(StoreError::from)),
-            Err(error) => (Err(error), tx.rollback().map_err(StoreError::from)),
+            // SQLite has rolled back by itself after some errors, a full disk among them.
+            Err(error) => (Err(error), tx.finish().map_err(StoreError::from)),
         };
         if done.is_err() || committed.is_err() {
             self.known = Known::default();
@@ -151,4 +152,61 @@ pub(crate) fn one(
     expected: &'static str,
 ) -> Result<(), StoreError> {
     if changed == 1 { Ok(()) } else { Err(StoreError::Conflict { table, id: id.to_string(), expected }) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use placet_domain::{At, Fact};
+
+    use super::*;
+
+    fn stopped(seq: u64) -> Entry {
+        Entry { seq, at_ms: At(1), fact: Fact::AppStopped {} }
+    }
+
+    #[test]
+    fn a_full_disk_is_a_no_of_which_nothing_stays_and_after_which_it_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut opened = Store::open(&folder.path().join("history.db"), ChainKey::new([7; 32])).unwrap();
+        let store = &mut opened.store;
+        let head = store.append(&[stopped(1)], &[]).unwrap();
+        // What the file had for growing its log is free again, so a body is taken that is larger.
+        let large = Body::new(vec![b'x'; 8 << 20]);
+        let limit = |store: &Store, pages: i64| {
+            store.conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+        };
+        limit(store, 1_500);
+        let refused = store.append(&[stopped(2)], std::slice::from_ref(&large));
+        assert!(matches!(refused, Err(StoreError::DiskFull)), "{refused:?}");
+        assert_eq!((store.head(), opened.reader.head().unwrap()), (head, head));
+        assert_eq!(store.append(&[stopped(2)], &[]).unwrap().seq, 2);
+        limit(store, 1_000_000);
+        assert_eq!(store.append(&[stopped(3)], &[large]).unwrap().seq, 3);
+        assert_eq!(opened.reader.facts(0, 10).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn after_a_failure_of_unknown_outcome_nothing_more_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("history.db");
+        let mut opened = Store::open(&file, ChainKey::new([7; 32])).unwrap();
+        opened.store.append(&[stopped(1)], &[]).unwrap();
+        // A commit that is refused from outside stands for a disk that fails at the last moment.
+        opened
+            .store
+            .conn
+            .execute_batch("CREATE TABLE late (x REFERENCES sessions (id) DEFERRABLE INITIALLY DEFERRED)")
+            .unwrap();
+        let failed: Result<(), _> = opened.store.transact(|conn, _, _| {
+            conn.execute("INSERT INTO late VALUES ('nobody')", [])?;
+            Ok(())
+        });
+        assert!(matches!(failed, Err(StoreError::Sqlite(_))), "{failed:?}");
+        assert!(matches!(opened.store.append(&[stopped(2)], &[]), Err(StoreError::Poisoned)));
+        drop(opened);
+        let mut opened = Store::open(&file, ChainKey::new([7; 32])).unwrap();
+        assert_eq!((opened.head.seq, opened.broken), (1, None));
+        assert_eq!(opened.store.append(&[stopped(2)], &[]).unwrap().seq, 2);
+    }
 }
