@@ -39,6 +39,7 @@ commands! {
     approvals_deny = "approvals.deny";
     approvals_cancel = "approvals.cancel";
     grants_list = "grants.list";
+    grants_preview = "grants.preview";
     grants_revoke = "grants.revoke";
     grants_shorten = "grants.shorten";
     history_search = "history.search";
@@ -49,6 +50,8 @@ commands! {
     sessions_stop = "sessions.stop";
     policy_get = "policy.get";
     policy_check = "policy.check";
+    policy_try = "policy.try";
+    policy_propose = "policy.propose";
     policy_put = "policy.put";
     pause = "pause";
     resume = "resume";

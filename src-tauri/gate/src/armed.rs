@@ -37,6 +37,18 @@ impl Armed {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
+    /// Refuses a no to an approval whose card was not on the screen for long enough, whichever card that is: a no to an
+    /// older one is a no all the same.
+    pub(crate) fn check_seen(&self, id: ApprovalId) -> Result<(), Refusal> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match shown.get(&id) {
+            Some((_, since)) if boot_ms() - since >= ARM_MS => Ok(()),
+            _ => {
+                Err(RefusalCode::NotArmed.because("The answer came before the card could be read. Look, then answer."))
+            }
+        }
+    }
+
     /// Refuses an answer to a card that was not on the screen for long enough.
     pub(crate) fn check(&self, id: ApprovalId, digest: Digest, grave: bool) -> Result<(), Refusal> {
         let needed = if grave { ARM_GRAVE_MS } else { ARM_MS };

@@ -620,3 +620,79 @@ async fn many_askers_at_once_get_one_answer_each() {
     assert_eq!(closed["items"].as_array().unwrap().len(), 200);
     gate.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_is_proposed_from_an_approval_and_put_by_the_person_and_then_decides() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/new[1].rs", "x"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    let proposed = desk.call("policy.propose", json!({ "approval": item["id"] })).await.unwrap();
+    assert!(proposed["diff"].as_str().unwrap().contains("+[[rule]]"), "{proposed}");
+    let call = json!({
+        "tool": "Write", "cwd": house.workspace, "agent": "claude-code",
+        "input": { "file_path": house.workspace.join("src/new[1].rs"), "content": "y" },
+    });
+    let mut with_text = call.clone();
+    with_text["text"] = proposed["text"].clone();
+    assert_eq!(desk.call("policy.try", call.clone()).await.unwrap()["ruling"], "ask");
+    assert_eq!(desk.call("policy.try", with_text.clone()).await.unwrap()["ruling"], "allow");
+    with_text["input"]["file_path"] = json!(house.workspace.join("src/new1.rs"));
+    assert_eq!(desk.call("policy.try", with_text).await.unwrap()["ruling"], "ask", "it is for that name alone");
+    desk.call("policy.put", json!({ "text": proposed["text"], "digest": proposed["digest"] })).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow, "what waits is judged by it");
+    let stale = desk.call("policy.put", json!({ "text": POLICY, "digest": proposed["digest"] })).await.unwrap_err();
+    assert_eq!(stale.data["code"], "stale_digest");
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grant_lets_the_like_through_until_it_is_revoked_and_never_after() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let asked = ask_beside(&gate, house.write(session, "c1", "src/a.rs", "x"));
+    let also = ask_beside(&gate, house.write(session, "c2", "src/b.rs", "x"));
+    let item = wait_for(&desk, 2).await.remove(0);
+    let scope = json!({ "who": "session", "on": { "folder": house.workspace.join("src") }, "expires_in_ms": 60_000 });
+    let preview = desk.call("grants.preview", json!({ "approval": item["id"], "scope": scope })).await.unwrap();
+    assert_eq!(preview["also_pending"], 1, "{preview}");
+    let answer = desk
+        .call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"], "grant": scope }))
+        .await
+        .unwrap();
+    assert_eq!(answer["grant"]["sentence"], preview["sentence"]);
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+    assert_eq!(also.await.unwrap().answer.decision, Decision::Allow, "what waited and matches is answered at once");
+    let tight_loop = {
+        let (gate, house_ask) = (gate.clone(), house.write(session, "", "src/c.rs", "x"));
+        tokio::spawn(async move {
+            let mut allowed = Vec::new();
+            loop {
+                let ask = Ask { call_id: None, hold_ms: Some(0), ..house_ask.clone() };
+                let told = gate.check(ask, None).await.unwrap();
+                if told.answer.decision == Decision::Deny {
+                    return allowed;
+                }
+                allowed.push(std::time::Instant::now());
+            }
+        })
+    };
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let revoked =
+        desk.call("grants.revoke", json!({ "ids": [answer["grant"]["id"]], "note": "enough" })).await.unwrap();
+    let answered = std::time::Instant::now();
+    assert_eq!(revoked["outcomes"][0]["state"], "revoked");
+    let allowed = tight_loop.await.unwrap();
+    assert!(!allowed.is_empty(), "the grant let nothing through");
+    assert!(allowed.iter().filter(|at| **at > answered + Duration::from_millis(50)).count() == 0);
+    let list = desk.call("grants.list", json!({})).await.unwrap();
+    assert_eq!(
+        (&list["items"][0]["state"], &list["items"][0]["revoked"]["note"]),
+        (&json!("revoked"), &json!("enough"))
+    );
+    gate.close().await;
+}

@@ -239,6 +239,9 @@ impl Desk {
 
     pub(super) async fn approvals_deny(&self, params: DenyParams) -> Answer {
         let DenyParams { id, note, grant } = params;
+        if self.seat == Seat::Window && self.gate.look(|state| state.approvals.contains_key(&id)) {
+            self.gate.inner.armed.check_seen(id)?;
+        }
         let roots = roots_of(grant.as_ref());
         let command = Command::Deny {
             approval: id,

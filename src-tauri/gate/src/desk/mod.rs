@@ -5,6 +5,7 @@ mod approvals;
 mod grants;
 mod history;
 mod policy;
+mod propose;
 mod sessions;
 pub mod shapes;
 
@@ -66,6 +67,8 @@ pub const METHODS: &[(&str, Key)] = &[
     ("sessions.stop", Key::Decide),
     ("policy.get", Key::Look),
     ("policy.check", Key::Look),
+    ("policy.try", Key::Look),
+    ("policy.propose", Key::Look),
     ("policy.put", Key::Configure),
     ("pause", Key::Decide),
     ("resume", Key::Configure),
@@ -114,6 +117,8 @@ impl Desk {
             "sessions.stop" => self.sessions_stop(read(params)?).await,
             "policy.get" => self.policy_get(&read(params)?),
             "policy.check" => self.policy_check(&read(params)?),
+            "policy.try" => self.policy_try(read(params)?).await,
+            "policy.propose" => self.policy_propose(read(params)?).await,
             "policy.put" => self.policy_put(read(params)?).await,
             "pause" => self.pause(read(params)?).await,
             "resume" => self.resume(read(params)?).await,

@@ -1,9 +1,10 @@
 //! The policy at the desk: read, checked, put by the person.
 
-use std::{fs, io::Write as _};
+use std::{collections::BTreeMap, fs, io::Write as _, sync::Arc};
 
-use placet_domain::{Digest, RefusalCode};
+use placet_domain::{AgentName, DeniedBy, Digest, PathText, RefusalCode, Ruling, Session};
 use placet_ipc::ErrorBody;
+use placet_subject::RawCall;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -11,7 +12,7 @@ use super::{
     Answer, Desk, Seat, say,
     shapes::{PolicyProblem, PolicyState},
 };
-use crate::{Gate, policy_file::Problem, sha256};
+use crate::{Gate, ids, policy_file::Problem, sha256};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +32,90 @@ pub(super) struct PutParams {
     digest: Digest,
 }
 
+/// A call to try the rules on. Nothing is asked and nothing is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TryParams {
+    tool: String,
+    input: Box<serde_json::value::RawValue>,
+    cwd: PathText,
+    agent: Option<AgentName>,
+    workspace: Option<PathText>,
+    /// Another policy than the one in force: the text in the editor.
+    text: Option<String>,
+}
+
 impl Desk {
+    /// Which rule decides a call, and why.
+    pub(super) async fn policy_try(&self, params: TryParams) -> Answer {
+        let TryParams { tool, input, cwd, agent, workspace, text } = params;
+        let policy = match &text {
+            None => self.gate.look(|state| Arc::clone(&state.policy)),
+            Some(text) => Arc::new(self.gate.inner.policy.parse(text).map_err(|problem| {
+                let place = problem.line.map_or_else(String::new, |line| format!(" (line {line})"));
+                ErrorBody::invalid_params(format!("{}{place}", problem.message))
+            })?),
+        };
+        let session = Session {
+            id: ids::session(),
+            agent: agent.unwrap_or_else(unnamed),
+            client_session: None,
+            workspace: workspace.unwrap_or_else(|| cwd.clone()),
+            parent: None,
+            context: BTreeMap::new(),
+            started_at_ms: self.gate.writer().clock.now(),
+            stopped_at_ms: None,
+            calls: 0,
+            tainted: false,
+        };
+        let session = Session { context: policy.context_for(&session.agent), ..session };
+        let known = self.gate.known();
+        let (agent, folder) = (session.agent.clone(), session.workspace.clone());
+        let judged = self.gate.runtime().spawn_blocking(move || {
+            let call = RawCall {
+                agent: agent.as_str(),
+                tool: &tool,
+                input: input.get().as_bytes(),
+                cwd: &cwd,
+                workspace: &folder,
+                call_id: None,
+            };
+            placet_subject::judge(&call, &known)
+        });
+        let judged = judged.await.map_err(|error| ErrorBody::invalid_params(error.to_string()))?;
+        if let Some(refused) = &judged.facts.refused {
+            let rules: [&str; 0] = [];
+            return say(&json!({ "ruling": "deny", "reason": refused.reason, "rules": rules, "refused": refused }));
+        }
+        let now = self.gate.writer().clock.now();
+        let ruling = self.gate.look(|state| placet_domain::judge::judge_by(&policy, state, &judged, &session, now));
+        say(&match ruling {
+            Ruling::Allow { rules, grants, reason } => {
+                json!({ "ruling": "allow", "rule": rules.first(), "rules": rules, "grants": grants, "reason": reason })
+            }
+            Ruling::Deny { by, reason } => {
+                let rule = match &by {
+                    DeniedBy::Policy { rule } => Some(rule.clone()),
+                    DeniedBy::Default
+                    | DeniedBy::Grant { .. }
+                    | DeniedBy::Pause
+                    | DeniedBy::Refused { .. }
+                    | DeniedBy::NobodyToAsk
+                    | DeniedBy::RepeatedDenial
+                    | DeniedBy::TooManyWaiting => None,
+                };
+                json!({ "ruling": "deny", "rule": rule, "rules": rule.iter().collect::<Vec<_>>(), "reason": reason })
+            }
+            Ruling::Ask { rule, reason, timeout_ms } => json!({
+                "ruling": "ask",
+                "rule": rule,
+                "rules": rule.iter().collect::<Vec<_>>(),
+                "reason": reason,
+                "timeout_ms": timeout_ms,
+            }),
+        })
+    }
+
     pub(super) fn policy_get(&self, _: &NoParams) -> Answer {
         say(&self.gate.policy_state())
     }
@@ -89,6 +173,11 @@ impl Gate {
             error: seen.problem.map(shape),
         }
     }
+}
+
+#[expect(clippy::expect_used, reason = "the literal is a valid name")]
+fn unnamed() -> AgentName {
+    "any".parse().expect("a valid name")
 }
 
 fn shape(problem: Problem) -> PolicyProblem {
