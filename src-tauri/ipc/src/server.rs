@@ -51,7 +51,7 @@ pub struct Peer {
     pub uid: u32,
     /// Its process.
     pub pid: i32,
-    /// When that process started: clock ticks since boot; none if it has ended already.
+    /// When that process started: clock ticks since boot; none if it cannot be seen from here.
     pub start: Option<u64>,
 }
 
@@ -97,6 +97,9 @@ pub enum ServerError {
     /// Another user.
     #[error("user {0} knocked and was not let in")]
     ForeignUser(u32),
+    /// A process that has ended by now: nobody could be told an answer, and nobody would notice it gone.
+    #[error("process {0} knocked and has ended since")]
+    Gone(i32),
     /// No room.
     #[error("{MAX_CONNECTIONS} connections are open; one more was closed")]
     TooMany,
@@ -128,7 +131,7 @@ impl Listener {
     /// The next caller. Safe to cancel.
     ///
     /// # Errors
-    /// `ForeignUser` and `TooMany` are about one caller who was turned away, `Io` may be (a process that has no more
+    /// `ForeignUser`, `Gone` and `TooMany` are about one caller who was turned away, `Io` may be (a process that has no more
     /// descriptors): go on after a moment.
     pub async fn accept(&self) -> Result<(Peer, Lines), ServerError> {
         let (stream, _) = self.inner.accept().await?;
@@ -136,9 +139,12 @@ impl Listener {
         if cred.uid() != rustix::process::geteuid().as_raw() {
             return Err(ServerError::ForeignUser(cred.uid()));
         }
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| ServerError::TooMany)?;
         let pid = cred.pid().unwrap_or(0);
         let peer = Peer { uid: cred.uid(), pid, start: start_of(pid) };
+        if pid > 0 && peer.start.is_none() {
+            return Err(ServerError::Gone(pid));
+        }
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| ServerError::TooMany)?;
         let (read, write) = stream.into_split();
         let reader = LineReader { inner: BufReader::new(read), line: Vec::new(), _place: place };
         Ok((peer, Lines { reader, writer: LineWriter { inner: write } }))
