@@ -55,13 +55,7 @@ fn round(ground: &Ground, dice: &mut Dice, round: usize) {
                 crashed = true;
                 desk.crash();
                 desk = Desk::open(ground);
-                let approved =
-                    desk.try_ask("approvals.approve", &json!({"id": approval["id"], "digest": approval["digest"]}));
-                if let Err(e) = approved {
-                    let h = hooks.remove(subject(&approval)).unwrap();
-                    eprintln!("DBG {e} pid {} {:?}", h.pid(), h.answer(WITHIN));
-                    panic!()
-                }
+                desk.approve(&approval);
             }
             _ => drop(hooks.remove(subject(&approval))),
         }
@@ -78,18 +72,7 @@ fn round(ground: &Ground, dice: &mut Dice, round: usize) {
             ((decision == "allow") == yes).then_some(())
         });
     }
-    std::thread::sleep(Duration::from_secs(5));
-    for a in desk.approvals("pending") {
-        let g = desk.ask("approvals.get", &json!({"id": a["id"]}));
-        eprintln!(
-            "DBG pending {} waiting {} process {} stat {:?}",
-            subject(&a),
-            a["waiting"],
-            g["process"],
-            std::fs::read_to_string(format!("/proc/{}/stat", g["process"]["pid"]))
-        );
-    }
-    desk.until_pending(0, Duration::from_secs(1));
+    desk.until_pending(0, WITHIN);
     assert_eq!(desk.ask("history.verify", &json!({}))["intact"], true);
 }
 
