@@ -19,7 +19,7 @@ pub fn sha256(bytes: &[u8]) -> Digest {
 pub fn digest_of(fields: &[(&str, &Value)]) -> Digest {
     let mut fields = fields.to_vec();
     fields.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
-    let mut sink = Hashing { hash: Sha256::new(), buffer: String::with_capacity(BUFFER) };
+    let mut sink = Hashing { hash: Sha256::new(), buffer: Vec::with_capacity(BUFFER) };
     sink.push("{");
     for (index, (key, value)) in fields.iter().enumerate() {
         if index > 0 {
@@ -42,40 +42,56 @@ pub fn canonical(value: &Value) -> String {
 
 trait Sink {
     fn push(&mut self, text: &str);
+    /// A backslash and one character of ASCII.
+    fn push_escape(&mut self, character: u8);
 }
 
 impl Sink for String {
     fn push(&mut self, text: &str) {
         self.push_str(text);
     }
+
+    fn push_escape(&mut self, character: u8) {
+        self.extend(['\\', char::from(character)]);
+    }
 }
 
-const BUFFER: usize = 8 * 1024;
+const BUFFER: usize = 32 * 1024;
 
 /// Gathers small pieces, since hashing byte by byte is slow.
 struct Hashing {
     hash: Sha256,
-    buffer: String,
+    buffer: Vec<u8>,
 }
 
 impl Hashing {
     fn finish(mut self) -> [u8; 32] {
-        self.hash.update(self.buffer.as_bytes());
+        self.hash.update(&self.buffer);
         self.hash.finalize().into()
     }
 }
 
 impl Sink for Hashing {
+    #[inline]
     fn push(&mut self, text: &str) {
         if self.buffer.len() + text.len() > BUFFER {
-            self.hash.update(self.buffer.as_bytes());
+            self.hash.update(&self.buffer);
             self.buffer.clear();
             if text.len() > BUFFER {
                 self.hash.update(text.as_bytes());
                 return;
             }
         }
-        self.buffer.push_str(text);
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    #[inline]
+    fn push_escape(&mut self, character: u8) {
+        if self.buffer.len() + 2 > BUFFER {
+            self.hash.update(&self.buffer);
+            self.buffer.clear();
+        }
+        self.buffer.extend_from_slice(&[b'\\', character]);
     }
 }
 
@@ -122,30 +138,37 @@ fn write_object(sink: &mut impl Sink, object: &Map<String, Value>) {
 
 fn write_string(sink: &mut impl Sink, text: &str) {
     sink.push("\"");
-    let mut clean = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            0x08 => "\\b",
-            b'\t' => "\\t",
-            b'\n' => "\\n",
-            0x0C => "\\f",
-            b'\r' => "\\r",
-            0..=0x1F => "",
-            _ => continue,
-        };
-        sink.push(&text[clean..at]);
-        if escape.is_empty() {
-            sink.push(&format!("\\u{byte:04x}"));
-        } else {
-            sink.push(escape);
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| ESCAPED[usize::from(byte)]) {
+        sink.push(&rest[..at]);
+        match rest.as_bytes()[at] {
+            byte @ (b'"' | b'\\') => sink.push_escape(byte),
+            0x08 => sink.push_escape(b'b'),
+            b'\t' => sink.push_escape(b't'),
+            b'\n' => sink.push_escape(b'n'),
+            0x0C => sink.push_escape(b'f'),
+            b'\r' => sink.push_escape(b'r'),
+            other => sink.push(&format!("\\u{other:04x}")),
         }
-        clean = at + 1;
+        // What is escaped is one byte of ASCII.
+        rest = &rest[at + 1..];
     }
-    sink.push(&text[clean..]);
+    sink.push(rest);
     sink.push("\"");
 }
+
+/// The bytes that a canonical text escapes.
+const ESCAPED: [bool; 256] = {
+    let mut escaped = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        escaped[byte] = true;
+        byte += 1;
+    }
+    escaped[b'"' as usize] = true;
+    escaped[b'\\' as usize] = true;
+    escaped
+};
 
 /// As ECMAScript writes a number.
 fn number_text(number: &serde_json::Number) -> String {
