@@ -276,6 +276,12 @@ impl Cover {
             // A filter in a pipe reads what came before it.
             Action::Search | Action::List | Action::Read if touches || part.operator == "|" => return true,
             Action::Write | Action::Delete | Action::Fetch if touches => return true,
+            // Where it reads nothing that has a name (`pwd`, `date`, `cd`), it touches nothing.
+            Action::Search | Action::List | Action::Read
+                if self.first_that(policy, |rule| rule.covers_words(view, command, Action::None, &part.argv, 0)) =>
+            {
+                return true;
+            }
             Action::None
             | Action::Search
             | Action::List

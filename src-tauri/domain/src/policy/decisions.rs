@@ -98,6 +98,8 @@ fn the_default_policy() {
         ("an unknown tool", call("Frobnicate", vec![Subject::Tool(only_tool(Action::Other, "Frobnicate"))])),
         ("nothing at all", call("Read", vec![])),
         ("echo", bash(vec![part(Action::None, "echo hello")])),
+        ("a command that reads nothing with a name", bash(vec![part(Action::Read, "pwd")])),
+        ("a command that writes it is not said where", bash(vec![part(Action::Write, "make-a-file")])),
     ];
     let decisions = table(Policy::default_text(), &cases);
     insta::assert_snapshot!(decisions);

@@ -47,7 +47,13 @@ impl Policy {
         keys.extend(grant.tool.as_ref().map(|tool| ("tool", list(&[escape(tool)]))));
         let actions = match grant.action {
             Action::Search | Action::List | Action::Read => vec!["read", "list", "search"],
-            action => vec![action.word()],
+            Action::None
+            | Action::Fetch
+            | Action::Write
+            | Action::Delete
+            | Action::Execute
+            | Action::Send
+            | Action::Other => vec![grant.action.word()],
         };
         keys.push(("action", list(&actions)));
         // A pattern under the workspace would mean another folder in another workspace.
@@ -148,7 +154,7 @@ fn block_of(call: &CallFacts, subject: &Subject, session: &Session, decide: Deci
                 return None;
             }
             let address = url.normalized.split(['?', '#']).next().unwrap_or_default().to_owned();
-            keys.push(("url_prefix", list(&[address.clone()])));
+            keys.push(("url_prefix", list(std::slice::from_ref(&address))));
             (address, WITH_QUERIES)
         }
         Subject::Command(command) => {
