@@ -5,6 +5,7 @@
 
 mod bus;
 mod calls;
+pub mod config;
 mod context;
 mod corridor;
 pub mod demo;

@@ -120,7 +120,6 @@ async fn an_allowed_call_goes_through() {
     let (options, provider) = house.options(vec![
         calls("c", &[("write_file", json!({"path": "notes/deep/a.md", "content": "hello\n"}))]),
         calls("d", &[("edit_file", json!({"path": "notes/deep/a.md", "old_string": "hello", "new_string": "bye"}))]),
-        calls("e", &[("run_command", json!({"command": "cat notes/deep/a.md; echo $HOME $SSH_AUTH_SOCK; ls notes"}))]),
         calls("f", &[("delete_file", json!({"path": "notes/deep/a.md"}))]),
         says("done"),
     ]);
@@ -129,8 +128,49 @@ async fn an_allowed_call_goes_through() {
     assert_eq!(results[0].text, "Wrote 6 bytes to notes/deep/a.md.\n");
     assert_eq!(results[1].text, "Replaced 1 place in notes/deep/a.md.\n");
     assert!(!house.workspace.join("notes/deep/a.md").exists(), "{results:#?}");
-    assert_eq!(summary.tally.denied, u32::from(results[2].is_error), "{results:#?}");
+    assert_eq!((summary.tally.allowed, summary.tally.denied), (3, 0));
     gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_gets_nothing_of_the_persons_environment_and_ends_at_its_limit_with_all_it_started() {
+    let house = House::new();
+    let gate = house.open(Host::Supervised).await;
+    let (options, provider) = house.options(vec![
+        calls("c", &[("run_command", json!({"command": "env; pwd; echo trouble >&2; exit 3"}))]),
+        calls("d", &[("run_command", json!({"command": "(sleep 3; touch notes/late) & sleep 60", "timeout_ms": 300}))]),
+        says("done"),
+    ]);
+    let running = tokio::spawn({
+        let gate = gate.clone();
+        async move { run(&gate, options).await }
+    });
+    approve(&gate, &wait_for(&gate, 1).await[0]).await;
+    while results_so_far(&provider) < 1 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    approve(&gate, &wait_for(&gate, 1).await[0]).await;
+    running.await.unwrap();
+    let results = results(&provider);
+    let mut names: Vec<&str> =
+        results[0].text.lines().filter_map(|line| line.split_once('=').map(|(name, _)| name)).collect();
+    names.sort_unstable();
+    names.retain(|name| !["_", "PWD", "SHLVL", "OLDPWD"].contains(name));
+    assert_eq!(names, ["HOME", "LANG", "PATH", "TERM"], "{}", results[0].text);
+    assert!(results[0].text.contains(house.workspace.to_str().unwrap()));
+    assert!(
+        results[0].is_error && results[0].text.ends_with("stderr:\ntrouble\n(exit code 3)\n"),
+        "{}",
+        results[0].text
+    );
+    assert!(results[1].is_error && results[1].text.contains("timed_out"), "{}", results[1].text);
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    assert!(!house.workspace.join("notes/late").exists(), "what the command left behind was ended too");
+    gate.close().await;
+}
+
+fn results_so_far(provider: &placet_agent::provider::scripted::Scripted) -> usize {
+    provider.asked().len() - usize::from(!provider.asked().is_empty())
 }
 
 #[tokio::test(flavor = "multi_thread")]

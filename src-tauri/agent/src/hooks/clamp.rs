@@ -1,12 +1,14 @@
 //! Arguments that are held within bounds before anything is judged.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Call, Hook, HookError, Pre};
 use crate::Later;
 
 /// The highest value of one number in the input of one tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Clamp {
     /// Which tool.
     pub tool: String,

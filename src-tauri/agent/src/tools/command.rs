@@ -38,9 +38,9 @@ impl RunCommand {
     pub(crate) async fn run(&self, workspace: &Workspace, inner: &Path) -> Result<Output, Trouble> {
         let folder = workspace.folder(inner)?;
         let limit = Duration::from_millis(self.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS));
-        let mut command = tokio::process::Command::new("/bin/sh");
+        let mut command = tokio::process::Command::new(shell()?);
         command
-            .args(["-c", &self.command])
+            .args(["--noprofile", "--norc", "-c", &self.command])
             .current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))
             .env_clear()
             .envs([("PATH", PATH), ("LANG", "C.UTF-8"), ("TERM", "dumb")])
@@ -73,6 +73,13 @@ impl RunCommand {
         }
         Ok(Output { text, is_error: !status.success() })
     }
+}
+
+/// A command is judged as bash reads it, so bash it is that runs it.
+fn shell() -> Result<&'static str, Trouble> {
+    ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].into_iter().find(|path| Path::new(path).exists()).ok_or_else(
+        || ToolErrorCode::Failed.because("There is no bash here, and commands are judged as bash reads them."),
+    )
 }
 
 /// The command's process group. What is left of it when the call is over, however it ends, is ended.
