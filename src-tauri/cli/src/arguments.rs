@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use placet_ipc::{Flags, Places};
 
 use crate::{
-    exit, explain, hook, install, policy,
+    exit, explain, history, hook, install, policy, run,
     say::{self, Form},
     serve, supervise,
     take_away::{self, Kind},
@@ -66,7 +66,19 @@ enum Command {
     /// What was granted
     Grants(Grants),
     /// What happened
-    History(Search),
+    #[command(args_conflicts_with_subcommands = true)]
+    History {
+        #[command(subcommand)]
+        command: Option<History>,
+        #[command(flatten)]
+        filter: Search,
+    },
+    /// The built-in agent in the terminal
+    Run {
+        /// Who answers it
+        #[arg(long, value_enum)]
+        provider: run::Provider,
+    },
     /// Say no to what waits
     Deny(TakeAway),
     /// Take back what waits
@@ -84,7 +96,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Install {
-    /// claude-code, codex, gemini-cli, qwen-code, copilot or cursor
+    /// claude-code, codex, gemini-cli, qwen-code, copilot, opencode or cursor
     #[arg(value_parser = client)]
     client: hook::Client,
     /// In this project's settings rather than your own
@@ -186,6 +198,25 @@ struct Search {
 }
 
 #[derive(Debug, Subcommand)]
+enum History {
+    /// Walk the chain and name the first broken fact
+    Verify {
+        /// From this fact
+        #[arg(long)]
+        from: Option<u64>,
+    },
+    /// Write it out
+    Export {
+        /// In which form
+        #[arg(long, value_enum, default_value = "jsonl")]
+        format: history::Format,
+        /// Into this new file rather than to stdout
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 enum Policy {
     /// Whether a policy is valid; without FILE, the one that is in place
     Check {
@@ -197,7 +228,7 @@ enum Policy {
 }
 
 /// Reads the command line and does what it says.
-pub(crate) fn run() -> ExitCode {
+pub(crate) fn carry_out() -> ExitCode {
     let line = Line::parse();
     let form = Form::of(line.json);
     let flags = Flags { data_dir: line.data_dir, config_dir: line.config_dir, socket: line.socket };
@@ -223,7 +254,12 @@ pub(crate) fn run() -> ExitCode {
         Command::Status => views::status(&places, form),
         Command::Pending(filter) => views::pending(&places, form, &filter.into()),
         Command::Grants(filter) => views::grants(&places, form, &filter.into()),
-        Command::History(filter) => views::history(&places, form, &filter.into()),
+        Command::History { command: None, filter } => views::history(&places, form, &filter.into()),
+        Command::History { command: Some(History::Verify { from }), .. } => history::verify(&places, form, from),
+        Command::History { command: Some(History::Export { format, output }), .. } => {
+            history::export(&places, form, format, output)
+        }
+        Command::Run { provider } => run::run(provider, form),
         Command::Deny(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Deny, ids, note),
         Command::Cancel(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Cancel, ids, note),
         Command::Revoke(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Revoke, ids, note),

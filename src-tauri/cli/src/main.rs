@@ -7,9 +7,11 @@
 mod arguments;
 mod exit;
 mod explain;
+mod history;
 mod hook;
 mod install;
 mod policy;
+mod run;
 mod say;
 mod serve;
 mod supervise;
@@ -23,5 +25,5 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == "hook") {
         return hook::main(arguments, placet_ipc::Flags::default());
     }
-    arguments::run()
+    arguments::carry_out()
 }

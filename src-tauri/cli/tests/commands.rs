@@ -187,3 +187,57 @@ fn a_program_that_an_agent_can_exchange_is_not_installed() {
     assert_eq!((output.status.code(), &json_of(&output)["error"]["code"]), (Some(1), &json!("unfit_program")));
     assert!(!dir.path().join("w").exists());
 }
+
+#[test]
+fn the_demo_in_the_terminal_ends_with_its_tally() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), &["run", "--provider", "demo", "--json"], "");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    let expected = json!({ "calls": 6, "allowed": 3, "denied": 3, "asked": 2, "blocked_protected": 1, "clamped": 1,
+        "masked": 1, "audited": 6 });
+    assert_eq!(last, json!({ "tally": expected }));
+    let text = run(dir.path(), &["run", "--provider", "demo"], "");
+    assert!(String::from_utf8_lossy(&text.stdout).contains("A person would have been asked"), "{text:?}");
+    assert!(!dir.path().join("d").exists(), "the person's own gate is left alone");
+}
+
+/// The plugin run by node as opencode runs it, where there is a node: an answer that is no yes throws.
+#[test]
+fn the_plugin_of_opencode_throws_what_the_hook_denies() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = json_of(&install(dir.path(), &["install", "opencode"]));
+    let plugin = dir.path().join("w/.opencode/plugin/placet.js");
+    assert_eq!(done["written"], true, "{done}");
+    assert_eq!(json_of(&install(dir.path(), &["install", "opencode"]))["changed"], false);
+    let said = json_of(&install(dir.path(), &["doctor"]));
+    let opencode = said["clients"].as_array().unwrap().iter().find(|c| c["client"] == "opencode").unwrap();
+    assert_eq!(opencode["state"], "blocked", "{said}");
+
+    let script = r#"
+        const { Placet } = await import(process.argv[1])
+        const hooks = await Placet({ directory: "/" })
+        const output = { args: { command: "echo hi" } }
+        try {
+            await hooks["tool.execute.before"]({ tool: "bash", sessionID: "s", callID: "c" }, output)
+            console.log("ran")
+        } catch (error) {
+            console.log("threw " + error.message)
+        }
+    "#;
+    let module = dir.path().join("w/.opencode/plugin/placet.mjs");
+    fs::copy(&plugin, &module).unwrap();
+    let node = Command::new("node").args(["--input-type=module", "-e", script]).arg(&module).output();
+    if let Ok(node) = node {
+        let said = String::from_utf8_lossy(&node.stdout);
+        assert!(said.starts_with("threw Placet denied this call"), "{node:?}");
+    }
+
+    fs::write(&plugin, "export const Mine = 1").unwrap();
+    assert_eq!(install(dir.path(), &["install", "opencode"]).status.code(), Some(1));
+    assert_eq!(install(dir.path(), &["uninstall", "opencode"]).status.code(), Some(1));
+    fs::copy(&module, &plugin).unwrap();
+    assert_eq!(install(dir.path(), &["uninstall", "opencode"]).status.code(), Some(0));
+    assert!(!plugin.exists());
+}

@@ -278,3 +278,36 @@ fn what_may_be_seen_and_taken_away_from_the_command_line() {
     assert_eq!(bad.status.code(), Some(1));
     assert_eq!(said["error"]["code"], "invalid_params");
 }
+
+#[test]
+fn the_history_is_walked_and_written_out_beside_a_gate_and_without_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (nothing, _) = run(dir.path(), &["history", "verify"]);
+    assert_eq!(nothing.status.code(), Some(2), "{nothing:?}");
+    let mut desk = Desk::open(dir.path());
+    let waiting = hook(dir.path(), &payload("touch placet-g", "t1"));
+    let card = desk.asked();
+    desk.call("approvals.deny", json!({ "id": card["id"], "note": "no" }));
+    said_by(waiting);
+    let (beside, verified) = run(dir.path(), &["history", "verify", "--json"]);
+    assert_eq!((beside.status.code(), &verified["intact"]), (Some(0), &json!(true)), "{beside:?}");
+    desk.end();
+    let (without, verified) = run(dir.path(), &["history", "verify", "--json"]);
+    assert_eq!((without.status.code(), &verified["intact"]), (Some(0), &json!(true)), "{without:?}");
+
+    let lines = |format: &str| {
+        let (output, _) = run(dir.path(), &["history", "export", "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(json!(lines("jsonl").len()), verified["rows"]);
+    assert_eq!(lines("csv").len(), 2);
+    assert_eq!(lines("ocsf").len(), 1);
+    assert_eq!(lines("audit-log").len(), 1);
+    assert_eq!(lines("session-summaries").len(), 1);
+    let file = dir.path().join("out.jsonl");
+    let written = run(dir.path(), &["history", "export", "--output", file.to_str().unwrap()]).0;
+    assert_eq!(written.status.code(), Some(0));
+    let again = run(dir.path(), &["history", "export", "--output", file.to_str().unwrap()]).0;
+    assert_eq!(again.status.code(), Some(1), "a file that is there is not written over");
+}

@@ -129,11 +129,15 @@ fn payload(client: Client) -> Value {
             "hook_event_name": "preToolUse", "conversation_id": "placet-doctor", "workspace_roots": ["/"],
             "tool_name": "Shell", "tool_input": input,
         }),
+        Client::Opencode => json!({
+            "input": { "tool": "bash", "sessionID": "placet-doctor", "callID": "placet-doctor" },
+            "output": { "args": input },
+        }),
         Client::GeminiCli | Client::QwenCode => json!({
             "hook_event_name": client.asking_event(), "session_id": "placet-doctor", "cwd": "/",
             "tool_name": "run_shell_command", "tool_input": input,
         }),
-        Client::ClaudeCode | Client::Codex | Client::Opencode | Client::Openhands => json!({
+        Client::ClaudeCode | Client::Codex | Client::Openhands => json!({
             "hook_event_name": client.asking_event(), "session_id": "placet-doctor", "cwd": "/",
             "tool_name": "Bash", "tool_input": input,
         }),

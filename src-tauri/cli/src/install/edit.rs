@@ -7,6 +7,7 @@ use jsonc_parser::{
 };
 use serde_json::{Map, Value};
 
+use super::plugin;
 use crate::hook::Client;
 
 /// How a client's settings hold its hooks.
@@ -16,6 +17,8 @@ pub(crate) enum Shape {
     Grouped,
     /// `{"version": 1, "hooks": {EVENT: [HOOK]}}`
     Flat,
+    /// A plugin that is ours as a whole.
+    Plugin,
 }
 
 /// One entry.
@@ -60,6 +63,10 @@ pub(crate) enum EditError {
 
 /// The text with our entries in it: unchanged if they are there already, and nothing else of ours.
 pub(crate) fn installed(text: &str, client: Client, shape: Shape, entries: &[Entry]) -> Result<String, EditError> {
+    if shape == Shape::Plugin {
+        plugin::found(text)?;
+        return Ok(plugin::text(entries));
+    }
     if same(&found(text, client, shape)?, entries) {
         return Ok(text.to_owned());
     }
@@ -77,7 +84,7 @@ pub(crate) fn installed(text: &str, client: Client, shape: Shape, entries: &[Ent
             .ok_or_else(|| EditError::Shape(format!("\"hooks\".\"{}\"", entry.event)))?;
         let hook = CstInputValue::Object(entry.hook.iter().map(|(key, v)| ((*key).to_owned(), input(v))).collect());
         list.append(match shape {
-            Shape::Flat => hook,
+            Shape::Flat | Shape::Plugin => hook,
             Shape::Grouped => {
                 let mut group = Vec::new();
                 if let Some(matcher) = entry.matcher {
@@ -95,6 +102,9 @@ pub(crate) fn installed(text: &str, client: Client, shape: Shape, entries: &[Ent
 pub(crate) fn removed(text: &str, client: Client, shape: Shape) -> Result<String, EditError> {
     if found(text, client, shape)?.is_empty() {
         return Ok(text.to_owned());
+    }
+    if shape == Shape::Plugin {
+        return Ok(String::new());
     }
     let root = parse(text)?;
     let hooks = root.object_value().and_then(|top| top.get("hooks")).and_then(|prop| prop.object_value());
@@ -118,6 +128,9 @@ pub(crate) fn found(text: &str, client: Client, shape: Shape) -> Result<Vec<Foun
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
+    if shape == Shape::Plugin {
+        return plugin::found(text);
+    }
     let root = parse(text)?;
     let Some(top) = root.object_value() else { return Err(EditError::Shape("the file".to_owned())) };
     // Of a key that stands twice a client takes one and this would change the other.
@@ -139,7 +152,7 @@ pub(crate) fn found(text: &str, client: Client, shape: Shape) -> Result<Vec<Foun
         for element in list {
             let matcher = element.get("matcher").and_then(Value::as_str).map(str::to_owned);
             let hooks = match shape {
-                Shape::Flat => vec![element],
+                Shape::Flat | Shape::Plugin => vec![element],
                 Shape::Grouped => match element.get("hooks") {
                     Some(Value::Array(hooks)) => hooks.clone(),
                     Some(_) | None => Vec::new(),
@@ -162,7 +175,7 @@ fn remove_from(list: &CstArray, client: Client, shape: Shape) -> bool {
     for element in list.elements() {
         let Some(object) = element.as_object() else { continue };
         match shape {
-            Shape::Flat => {
+            Shape::Flat | Shape::Plugin => {
                 if ours(&object, client) {
                     any = true;
                     object.remove();

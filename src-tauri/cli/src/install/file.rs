@@ -16,7 +16,8 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Replaces a file by a new text, whole or not at all, and keeps what it was beside it. Gives the path of the copy,
-/// where there was something to keep. A link is followed: who keeps settings elsewhere wants them there.
+/// where there was something to keep. A link is followed: who keeps settings elsewhere wants them there. A file of
+/// which nothing is left is removed.
 pub(crate) fn replace(path: &Path, text: &str, at_ms: i64) -> io::Result<Option<PathBuf>> {
     let path = match fs::canonicalize(path) {
         Ok(real) => real,
@@ -41,6 +42,10 @@ pub(crate) fn replace(path: &Path, text: &str, at_ms: i64) -> io::Result<Option<
         }
         Err(_) => None,
     };
+    if text.is_empty() {
+        fs::remove_file(&path)?;
+        return Ok(copy);
+    }
     let new = beside(format!(".placet-{at_ms}"));
     let written = (|| {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&new)?;

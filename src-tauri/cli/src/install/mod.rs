@@ -5,6 +5,7 @@ mod doctor;
 mod edit;
 mod file;
 mod plan;
+mod plugin;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 

@@ -101,7 +101,10 @@ fn place_of(client: Client) -> Option<PlaceOf> {
         Client::QwenCode => Some((".qwen/settings.json", ".qwen/settings.json", Shape::Grouped, Some("*"))),
         Client::Copilot => Some((".copilot/hooks/placet.json", ".github/hooks/placet.json", Shape::Flat, None)),
         Client::Cursor => Some((".cursor/hooks.json", ".cursor/hooks.json", Shape::Flat, None)),
-        Client::Opencode | Client::Openhands => None,
+        Client::Opencode => {
+            Some((".config/opencode/plugin/placet.js", ".opencode/plugin/placet.js", Shape::Plugin, None))
+        }
+        Client::Openhands => None,
     }
 }
 
@@ -126,7 +129,8 @@ fn events(client: Client) -> &'static [(&'static str, bool)] {
             &[("preToolUse", true), ("postToolUse", true), ("sessionStart", false), ("sessionEnd", false)]
         }
         Client::Cursor => &[("preToolUse", true)],
-        Client::Opencode | Client::Openhands => &[],
+        Client::Opencode => &[("tool.execute.before", true), ("tool.execute.after", true)],
+        Client::Openhands => &[],
     }
 }
 

@@ -1,0 +1,115 @@
+//! `placet history verify` and `export`: read from the files, so that neither needs a gate.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt as _,
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use placet_gate::{ExportFormat, History};
+use placet_ipc::Places;
+use serde_json::json;
+
+use crate::{
+    exit,
+    say::{self, Form, field, line},
+};
+
+/// In which form the history is written out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// The facts with their hashes, oldest first
+    Jsonl,
+    /// A table of the calls, newest first
+    Csv,
+    /// OCSF API Activity, a line for each call, newest first
+    Ocsf,
+    /// The lines of `audit_log.jsonl`
+    AuditLog,
+    /// The lines of `session_summaries.jsonl`
+    SessionSummaries,
+}
+
+impl From<Format> for ExportFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Jsonl => Self::Facts,
+            Format::Csv => Self::Csv,
+            Format::Ocsf => Self::Ocsf,
+            Format::AuditLog => Self::AuditLog,
+            Format::SessionSummaries => Self::SessionSummaries,
+        }
+    }
+}
+
+/// `history verify`. Exit code 1 if the chain is broken.
+pub(crate) fn verify(places: &Places, form: Form, from: Option<u64>) -> ExitCode {
+    let verified = match History::open(places).and_then(|history| history.verify(from)) {
+        Ok(verified) => verified,
+        Err(error) => {
+            say::trouble(error);
+            return exit::usage();
+        }
+    };
+    let intact = verified["intact"] == true;
+    match form {
+        Form::Json => say::json(&verified),
+        Form::Text if intact => line(format_args!(
+            "The history is intact: {} facts, the last one is {} with {}.",
+            field(&verified, "rows"),
+            field(&verified["head"], "seq"),
+            field(&verified["head"], "hash")
+        )),
+        Form::Text => line(format_args!(
+            "THE HISTORY IS BROKEN at fact {}: {}. {} facts before it are intact.",
+            field(&verified["broken"], "seq"),
+            field(&verified["broken"], "kind"),
+            field(&verified, "rows")
+        )),
+    }
+    if intact { exit::DONE } else { exit::no() }
+}
+
+/// `history export`, to a new file (mode 0600) or to stdout.
+pub(crate) fn export(places: &Places, form: Form, format: Format, output: Option<PathBuf>) -> ExitCode {
+    let history = match History::open(places) {
+        Ok(history) => history,
+        Err(error) => {
+            say::trouble(error);
+            return exit::usage();
+        }
+    };
+    let Some(path) = output else {
+        return match history.export(format.into(), &mut io::stdout().lock()) {
+            Ok(_) => exit::DONE,
+            Err(error) => {
+                say::trouble(error);
+                exit::no()
+            }
+        };
+    };
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let written = file.map_err(|error| error.to_string()).and_then(|file| {
+        let mut out = io::BufWriter::new(file);
+        let lines = history.export(format.into(), &mut out).map_err(|error| error.to_string())?;
+        out.flush().and_then(|()| out.get_ref().sync_all()).map_err(|error| error.to_string())?;
+        Ok(lines)
+    });
+    let shown = say::visible(&path.display().to_string());
+    match (written, form) {
+        (Ok(lines), Form::Json) => {
+            say::json(&json!({ "file": shown, "lines": lines }));
+            exit::DONE
+        }
+        (Ok(lines), Form::Text) => {
+            line(format_args!("{lines} lines are in {shown}."));
+            exit::DONE
+        }
+        (Err(error), _) => {
+            say::trouble(format_args!("{shown}: {error}"));
+            exit::no()
+        }
+    }
+}
