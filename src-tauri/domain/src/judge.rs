@@ -51,7 +51,12 @@ pub fn judge(state: &State, judged: &Judged, session: &Session, now: At) -> Ruli
 
 /// [`judge`] by another policy than the one in force.
 pub fn judge_by(policy: &Policy, state: &State, judged: &Judged, session: &Session, now: At) -> Ruling {
-    judge_with(&Bench { policy, state, extra: None, spent: &Spent::new() }, judged, session, now)
+    judge_with(&Bench { policy, state, extra: None, spent: &Spent::new(), counted: false }, judged, session, now)
+}
+
+/// [`judge_by`] for a call that was asked about and so is counted towards the limits already.
+pub(crate) fn judge_again(policy: &Policy, state: &State, judged: &Judged, session: &Session, now: At) -> Ruling {
+    judge_with(&Bench { policy, state, extra: None, spent: &Spent::new(), counted: true }, judged, session, now)
 }
 
 /// Uses of grants that this very decision has promised already.
@@ -64,10 +69,12 @@ pub(crate) struct Bench<'a> {
     /// A grant that is being given and is not in the state yet.
     pub(crate) extra: Option<&'a Grant>,
     pub(crate) spent: &'a Spent,
+    /// Whether the call is among those that the policy's limits count.
+    pub(crate) counted: bool,
 }
 
 pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, now: At) -> Ruling {
-    let view = View::new(bench.state, judged, session, now);
+    let view = View::new(bench.state, judged, session, now, bench.counted);
     let subjects = &judged.facts.subjects;
     if subjects.iter().any(runs_placet) {
         return Ruling::Deny {

@@ -166,6 +166,7 @@ fn ten_thousand_steps_agree_with_the_naive_model() {
         Ok(seed) => vec![seed.parse().unwrap()],
         Err(_) => (1..=10).collect(),
     };
+    let mut seen = std::collections::BTreeSet::new();
     for seed in &seeds {
         let mut simulation = Simulation::new(*seed);
         for step in 0..STEPS / seeds.len() {
@@ -174,6 +175,29 @@ fn ten_thousand_steps_agree_with_the_naive_model() {
                 eprintln!("step {step} of seed {seed} differs; run it again with PLACET_SEED={seed}");
                 std::panic::resume_unwind(panic);
             }
+        }
+        seen.extend(simulation.model.approvals.values().map(|asked| asked.state));
+        seen.extend(simulation.world.history.iter().map(|(entry, _)| entry.fact.kind()));
+    }
+    if seeds.len() > 1 {
+        // Agreement is worth nothing where nothing happened.
+        for happened in [
+            "consumed",
+            "lapsed",
+            "void",
+            "denied",
+            "expired",
+            "cancelled",
+            "call_allowed",
+            "call_denied",
+            "grant_issued",
+            "grant_ended",
+            "grant_revoked",
+            "grant_shortened",
+            "paused",
+            "resumed",
+        ] {
+            assert!(seen.contains(happened), "{happened} never came to pass");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     decide::{Changed, Decided, Outcome, grants},
     fact::DeniedBy,
     grant::Effect,
-    judge,
+    judge::judge_again,
 };
 
 /// A yes with everything that came with it.
@@ -39,7 +39,7 @@ pub(super) fn approve(state: &State, yes: &Yes, now: At) -> Result<Decided, Refu
         return Err(RefusalCode::Paused.because("Placet is paused. Lift the pause first."));
     }
     if let Some(session) = state.sessions.get(&approval.session)
-        && let Ruling::Deny { by, reason } = judge(state, judged, session, now)
+        && let Ruling::Deny { by, reason } = judge_again(&state.policy, state, judged, session, now)
     {
         let rule = match by {
             DeniedBy::Policy { rule } => rule,
@@ -176,7 +176,7 @@ pub(super) fn refresh(
     }
 }
 
-/// The deadline and the pause are looked at here too: a yes that lies too long is none.
+/// The deadline, the pause and the rules are looked at here too: a yes that lies too long is none.
 pub(super) fn consume(state: &State, id: ApprovalId, now: At) -> Result<Decided, Refusal> {
     let approval = state.approvals.get(&id);
     match approval.map(|a| &a.state) {
@@ -191,9 +191,27 @@ pub(super) fn consume(state: &State, id: ApprovalId, now: At) -> Result<Decided,
                 outcome: Outcome::Refused(already(&ApprovalState::Lapsed { at_ms: now, by: by.clone() })),
             })
         }
-        Some(ApprovalState::Approved { .. }) => Ok(Decided::done(vec![Fact::ApprovalConsumed { approval: id }])),
+        Some(ApprovalState::Approved { by, .. }) => Ok(match approval.and_then(|a| denied_since(state, a, now)) {
+            Some(reason) => {
+                let changed = vec![reason];
+                Decided {
+                    facts: vec![Fact::ApprovalVoided { approval: id, changed: changed.clone() }],
+                    outcome: Outcome::Refused(already(&ApprovalState::Void { at_ms: now, by: by.clone(), changed })),
+                }
+            }
+            None => Decided::done(vec![Fact::ApprovalConsumed { approval: id }]),
+        }),
         Some(_) => Err(RefusalCode::NoSuchApproval.because("This approval is not approved.")),
         None => Err(gone(state, id)),
+    }
+}
+
+/// A rule's hours may have begun after the yes; a denial wins to the last.
+fn denied_since(state: &State, approval: &Approval, now: At) -> Option<String> {
+    let session = state.sessions.get(&approval.session)?;
+    match judge_again(&state.policy, state, &approval.judged, session, now) {
+        Ruling::Deny { reason, .. } => Some(reason),
+        Ruling::Allow { .. } | Ruling::Ask { .. } => None,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     decide::{Changed, Decided, Outcome},
     fact::DeniedBy,
     grant::{Effect, GrantWho, grant_of, scope::Given},
-    judge::{Bench, Spent, judge_by, judge_with},
+    judge::{Bench, Spent, judge_again, judge_with},
 };
 
 /// Makes the grant that an answer carries: a yes with a yes, a no with a no.
@@ -76,7 +76,7 @@ fn answered<'s>(state: &'s State, grant: &Grant, except: Option<ApprovalId>, now
         if state.paused && grant.effect == Effect::Allow {
             break;
         }
-        let bench = Bench { policy: &state.policy, state, extra: Some(grant), spent: &spent };
+        let bench = Bench { policy: &state.policy, state, extra: Some(grant), spent: &spent, counted: true };
         match judge_with(&bench, &approval.judged, session, now) {
             Ruling::Deny { by: DeniedBy::Grant { grant: by }, .. } if by == grant.id => answered.push(approval),
             // Another grant with counted uses would have to be counted too, and a fact names only one: it stays.
@@ -184,7 +184,7 @@ pub(super) fn load_policy(state: &State, policy: &Arc<Policy>, now: At) -> Decid
     let mut facts = vec![Fact::PolicyLoaded { policy: policy.digest() }];
     for approval in waiting(state, now) {
         let Some(session) = state.sessions.get(&approval.session) else { continue };
-        match judge_by(policy, state, &approval.judged, session, now) {
+        match judge_again(policy, state, &approval.judged, session, now) {
             Ruling::Allow { rules, grants, .. } if grants.is_empty() && !state.paused => {
                 facts.push(Fact::ApprovalApproved {
                     approval: approval.id,
@@ -204,7 +204,7 @@ pub(super) fn load_policy(state: &State, policy: &Arc<Policy>, now: At) -> Decid
     }
     facts.extend(voided(state, now, |approval| {
         let session = state.sessions.get(&approval.session)?;
-        match judge_by(policy, state, &approval.judged, session, now) {
+        match judge_again(policy, state, &approval.judged, session, now) {
             Ruling::Deny { reason, .. } => Some(reason),
             Ruling::Allow { .. } | Ruling::Ask { .. } => None,
         }

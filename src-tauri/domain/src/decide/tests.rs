@@ -591,3 +591,32 @@ fn applying_the_whole_history_gives_the_state_we_hold() {
     assert_eq!(again.sessions, world.state.sessions);
     assert_eq!(again.due, world.state.due);
 }
+
+#[test]
+fn a_call_within_the_limit_can_be_approved_though_it_is_counted_itself() {
+    let limit = "[[rule]]\nname = \"two\"\ndecide = \"deny\"\nlimit = { calls = 2, per = \"1h\" }\n";
+    let mut world = World::with(limit);
+    let [first, second] = ["a", "b"].map(|name| world.ask(&write(&format!("/w/{name}"))));
+    assert!(world.verdict(&write("/w/c")).starts_with("denied"), "the third is past the limit");
+    for id in [first, second] {
+        world.approve(id).unwrap();
+    }
+    world.load(&format!("{limit}# the same again\n"));
+    for id in [first, second] {
+        world.run(&Command::Consume { approval: id }).unwrap();
+        assert_eq!(state(&world, id), "consumed");
+    }
+}
+
+#[test]
+fn a_rule_whose_hours_begin_after_the_yes_still_wins() {
+    // T0 is 2027-01-15 08:00 UTC.
+    let closing = "[[rule]]\nname = \"closed\"\ndecide = \"deny\"\nbetween = \"08:01-24:00\"\nzone = \"UTC\"\n";
+    let mut world = World::with(closing);
+    let id = world.ask(&write("/w/a"));
+    world.approve(id).unwrap();
+    world.now = T0.plus_ms(60_000);
+    let late = world.run(&Command::Consume { approval: id }).unwrap();
+    assert!(matches!(late.outcome, Outcome::Refused(_)));
+    assert_eq!(state(&world, id), "void");
+}

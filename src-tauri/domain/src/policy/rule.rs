@@ -99,12 +99,13 @@ pub(crate) struct View<'a> {
     pub(crate) judged: &'a Judged,
     pub(crate) session: &'a Session,
     pub(crate) now: At,
+    counted: bool,
     input_value: OnceCell<cel::Value>,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(state: &'a State, judged: &'a Judged, session: &'a Session, now: At) -> Self {
-        Self { state, judged, session, now, input_value: OnceCell::new() }
+    pub(crate) fn new(state: &'a State, judged: &'a Judged, session: &'a Session, now: At, counted: bool) -> Self {
+        Self { state, judged, session, now, counted, input_value: OnceCell::new() }
     }
 
     /// The input as conditions see it, made when the first one looks.
@@ -210,7 +211,8 @@ impl Rule {
             && self.hours.include(view.now)
             && self.limit.is_none_or(|limit| {
                 let counts = |tool: &str, action: Action| self.tools.covers(tool, reading) && self.has_action(action);
-                view.state.calls_since(session.id, view.now.plus_ms(-limit.per_ms), counts) >= limit.calls
+                let before = view.state.calls_since(session.id, view.now.plus_ms(-limit.per_ms), counts);
+                before.saturating_sub(usize::from(view.counted)) >= limit.calls
             })
     }
 
