@@ -34,15 +34,25 @@ impl Room {
         texts
     }
 
-    /// Its Rust files without comments and without their tests, which come last in a file.
+    /// Its Rust files without comments and without tests: neither those at the end of a file nor files of their own.
     pub fn code_that_runs(&self) -> Vec<Text> {
         let mut code = self.code();
+        let tests: BTreeSet<String> = code.iter().flat_map(|file| test_modules(&file.text)).collect();
+        code.retain(|file| !file.path.split('/').any(|part| tests.contains(part.trim_end_matches(".rs"))));
         for file in &mut code {
-            let tests = file.text.find("#[cfg(test)]").unwrap_or(file.text.len());
+            let tests = file.text.find("#[cfg(test)]\nmod tests {").unwrap_or(file.text.len());
             file.text.truncate(tests);
         }
         code
     }
+}
+
+/// Names of the modules that a file declares for tests only and that have a file of their own.
+fn test_modules(code: &str) -> Vec<String> {
+    let after = code.split("#[cfg(test)]").skip(1);
+    let declared = after.filter_map(|rest| rest.trim_start().lines().next()?.strip_suffix(';'));
+    let names = declared.filter_map(|line| line.rsplit_once("mod ").map(|(_, name)| name.trim().to_owned()));
+    names.chain(["tests".to_owned()]).collect()
 }
 
 /// All rooms.
