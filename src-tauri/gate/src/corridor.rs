@@ -54,22 +54,22 @@ pub struct Told {
     pub to_confirm: Option<ApprovalId>,
     /// What was judged, for whoever runs it.
     pub judged: Judged,
+    /// Held until the answer was handed over or could not be.
+    pub attending: Option<Attending>,
 }
 
-/// Drops the registration of a waiter whose connection ended.
-struct Attending<'a> {
-    gate: &'a Gate,
+/// A place at an approval: nobody else is handed its answer while this is held. Dropping it gives the place back.
+#[derive(Debug)]
+pub struct Attending {
+    gate: Gate,
     approval: ApprovalId,
     waiter: Option<Waiter>,
     number: u64,
-    armed: bool,
 }
 
-impl Drop for Attending<'_> {
+impl Drop for Attending {
     fn drop(&mut self) {
-        if self.armed {
-            self.gate.left(self.approval, self.waiter, self.number);
-        }
+        self.gate.left(self.approval, self.waiter, self.number);
     }
 }
 
@@ -104,29 +104,26 @@ impl Gate {
         let number = self.inner.connections.fetch_add(1, Ordering::Relaxed);
         match self.writer().decide_with(command, With { bodies, waiter: Some(Waiting { number, tell }), roots }).await?
         {
-            Outcome::Answered(answer) => Ok(Told { answer, pending: false, to_confirm: None, judged }),
+            Outcome::Answered(answer) => Ok(Told { answer, pending: false, to_confirm: None, judged, attending: None }),
             Outcome::Waits(approval) | Outcome::Ready(approval) => {
                 if let Some(waits) = waits
                     && let Some(until) = self.look(|state| state.approvals.get(&approval).map(|a| a.expires_at_ms))
                 {
                     let _ = waits.send((approval, until));
                 }
-                let mut attending = Attending { gate: self, approval, waiter: ask.waiter, number, armed: true };
+                let attending = Attending { gate: self.clone(), approval, waiter: ask.waiter, number };
                 let heard = match ask.hold_ms {
                     None => hear.await.ok(),
                     Some(hold) => {
                         let hold = Duration::from_millis(u64::try_from(hold).unwrap_or(0));
                         let Ok(heard) = tokio::time::timeout(hold, hear).await else {
-                            attending.armed = false;
-                            self.writer().detach(approval, number);
-                            return Ok(still_pending(approval, judged));
+                            return Ok(still_pending(approval, judged, attending));
                         };
                         heard.ok()
                     }
                 };
                 let told = self.hear(approval, heard, &ask, judged).await?;
-                attending.armed = false;
-                Ok(told)
+                Ok(Told { attending: Some(attending), ..told })
             }
             Outcome::Done | Outcome::Session(_) | Outcome::Settled { .. } | Outcome::Each(_) | Outcome::Refused(_) => {
                 Err(RefusalCode::NotWritten.because("The call could not be judged."))
@@ -152,7 +149,8 @@ impl Gate {
     /// A connection ended while its call waited: a dead process withdraws it, a living one may come back.
     fn left(&self, approval: ApprovalId, waiter: Option<Waiter>, number: u64) {
         let detached = self.writer().detach(approval, number);
-        let Some(waiter) = waiter else { return };
+        let open = self.look(|state| state.approvals.contains_key(&approval));
+        let Some(waiter) = waiter.filter(|_| open) else { return };
         let gate = self.clone();
         self.runtime().spawn(async move {
             // A process that is gone already must not be looked for while it still seems to attend.
@@ -226,7 +224,7 @@ impl Gate {
             input: edited.then(|| Arc::clone(&approved.input)),
             digest: approved.facts.digest,
         };
-        Ok(Told { answer, pending: false, to_confirm: Some(id), judged: now })
+        Ok(Told { answer, pending: false, to_confirm: Some(id), judged: now, attending: None })
     }
 
     /// A no that came after the yes: a new deny rule, a deny grant, the pause switch.
@@ -396,12 +394,18 @@ fn same_call(now: &CallFacts, approved: &CallFacts) -> bool {
 }
 
 fn denied(approval: ApprovalId, reason: String, judged: Judged) -> Told {
-    Told { answer: no(Some(approval), reason, judged.facts.digest), pending: false, to_confirm: None, judged }
+    let answer = no(Some(approval), reason, judged.facts.digest);
+    Told { answer, pending: false, to_confirm: None, judged, attending: None }
 }
 
-fn still_pending(approval: ApprovalId, judged: Judged) -> Told {
+/// The place is given back at once: who asks again takes it.
+fn still_pending(approval: ApprovalId, judged: Judged, mut attending: Attending) -> Told {
+    // Its process may end now: it was told to come back.
+    attending.waiter = None;
+    drop(attending);
     let reason = "Still waiting for the person. Make the same call again to go on waiting.".to_owned();
-    Told { answer: no(Some(approval), reason, judged.facts.digest), pending: true, to_confirm: None, judged }
+    let answer = no(Some(approval), reason, judged.facts.digest);
+    Told { answer, pending: true, to_confirm: None, judged, attending: None }
 }
 
 fn no(approval: Option<ApprovalId>, reason: String, digest: Digest) -> Answer {

@@ -1,8 +1,8 @@
 //! Opens a gate on a data directory and closes it in order. The window, `serve` and `serve --supervise` all do it here.
 
 use std::{
-    collections::HashMap,
     io,
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64},
@@ -11,14 +11,18 @@ use std::{
     time::Duration,
 };
 
-use placet_domain::{At, Command, Entry, Fact, PathText, Refusal, State, policy::Bindings, state::Recalled};
+use placet_domain::{ApprovalId, At, Command, PathText, Refusal, State, policy::Bindings};
 use placet_ipc::{GateLock, Holder, HostKind, Listener, LockError, PlaceError, Places, ServerError, TryLock};
-use placet_store::{ChainKey, HistoryFilter, Opened, Reader, Store, StoreError};
+use placet_store::{Broken, ChainKey, IgnoredGrant, Opened, Reader, RecentCall, Store, StoreError};
 use placet_subject::{Known, Programs, ProgramsError};
 
 use crate::{
-    Gate, Inner, armed::Armed, clock::Clock, policy_file::PolicyFile, process, socket, timer, watch, writer,
-    writer::Message,
+    Gate, Inner,
+    armed::Armed,
+    clock::Clock,
+    policy_file::PolicyFile,
+    process, socket, timer, watch, writer,
+    writer::{Loaded, Message},
 };
 
 /// Who hosts the gate.
@@ -123,7 +127,7 @@ pub(crate) struct Running {
 
 struct Parts {
     tasks: Vec<tokio::task::JoinHandle<()>>,
-    writer: JoinHandle<Store>,
+    writer: JoinHandle<()>,
     lock: Arc<GateLock>,
 }
 
@@ -133,37 +137,18 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
     places.prepare()?;
     let lock = Arc::new(lock(&places, host).await?);
     let data = places.data.clone();
-    let opened = tokio::task::spawn_blocking(move || -> Result<Opened, StoreError> {
-        let key = ChainKey::load_or_make(&data.join("history.key"), random)?;
-        Store::open(&data.join("history.db"), key)
-    })
-    .await
-    .map_err(|error| OpenError::Io { what: "the history could not be opened", source: io::Error::other(error) })??;
-    let Opened {
-        store,
-        reader,
-        sessions,
-        approvals,
-        grants,
-        settled,
-        denials,
-        paused,
-        latest_ms,
-        head,
-        ignored_grants,
-        ignored_approvals,
-        broken,
-    } = opened;
-    let (clock, behind_ms) = Clock::start(latest_ms);
-    let mut state = State::of(sessions, approvals, grants, paused);
-    state.remember(settled);
-    for (session, action, at) in denials {
-        state.denials.entry((session, action)).or_default().push(at);
-    }
-    recall(&mut state, &reader, clock.now())?;
-    let waiting_before = state.pending();
+    let opened = tokio::task::spawn_blocking(move || open_store(&data)).await.map_err(|error| OpenError::Io {
+        what: "the history could not be opened",
+        source: io::Error::other(error),
+    })??;
+    let (clock, behind_ms) = Clock::start(opened.latest_ms);
+    let Found { loaded, reader, ignored_grants, ignored_approvals, broken } = found(opened, clock.now())?;
+    let waiting_before = loaded.state.pending();
     let at_ms = clock.now();
-    let (writer, thread) = writer::start(store, state, head.seq + 1, Arc::new(clock))
+    let clock = Arc::new(clock);
+    let (data, again) = (places.data.clone(), Arc::clone(&clock));
+    let reopen = Box::new(move || Ok(found(open_store(&data)?, again.now())?.loaded));
+    let (writer, thread) = writer::start(loaded, reopen, clock)
         .map_err(|source| OpenError::Io { what: "the writer could not be started", source })?;
     writer
         .decide(Command::StartApp {
@@ -250,8 +235,10 @@ impl Gate {
         }
         let _ = self.writer().send.send(Message::Stop);
         let joined = tokio::task::spawn_blocking(move || {
-            // Closing the store before the lock is given up: the next gate finds it whole.
-            drop(parts.writer.join());
+            // The store is closed before the lock is given up: the next gate finds it whole.
+            if parts.writer.join().is_err() {
+                tracing::error!("the writer ended badly");
+            }
             drop(parts.lock);
         });
         let _ = joined.await;
@@ -284,35 +271,49 @@ impl Gate {
     }
 }
 
-/// How many facts of the last day are read again at start, for the policy's limits and for what sessions have taken in.
-const RECALLED_AT_MOST: usize = 50_000;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Counts the calls of the last day again: the projections do not hold them one by one.
-fn recall(state: &mut State, reader: &Reader, now: At) -> Result<(), StoreError> {
-    let day_ago = now.plus_ms(-DAY_MS);
-    let before = HistoryFilter { to_ms: Some(day_ago), limit: 1, ..HistoryFilter::default() };
-    let head = reader.head()?.seq;
-    let of_the_day = reader.history(&before)?.items.first().map_or(0, |row| row.seq);
-    let mut after = of_the_day.max(head.saturating_sub(RECALLED_AT_MOST as u64));
-    let mut asked = HashMap::new();
-    loop {
-        let facts = reader.facts(after, placet_store::PAGE_AT_MOST)?;
-        let Some(last) = facts.last() else { return Ok(()) };
-        after = last.seq;
-        for Entry { at_ms, fact, .. } in facts.into_iter().filter(|entry| entry.at_ms >= day_ago) {
-            if let Fact::CallAllowed { session, call, .. } = &fact {
-                state.recall(*session, call, at_ms, Recalled::Allowed);
-            } else if let Fact::ApprovalAsked { approval, session, call, .. } = fact {
-                state.recall(session, &call, at_ms, Recalled::Asked);
-                asked.insert(approval, (session, call));
-            } else if let Fact::ApprovalConsumed { approval } = &fact
-                && let Some((session, call)) = asked.remove(approval)
-            {
-                state.recall(session, &call, at_ms, Recalled::Consumed);
-            }
-        }
+fn open_store(data: &Path) -> Result<Opened, StoreError> {
+    let key = ChainKey::load_or_make(&data.join("history.key"), random)?;
+    Store::open(&data.join("history.db"), key)
+}
+
+/// What an opened store is, and what is odd about it.
+struct Found {
+    loaded: Loaded,
+    reader: Reader,
+    ignored_grants: Vec<IgnoredGrant>,
+    ignored_approvals: Vec<ApprovalId>,
+    broken: Option<Broken>,
+}
+
+/// Builds the state from the projections; the calls of the last day count towards the policy's limits again.
+fn found(opened: Opened, now: At) -> Result<Found, StoreError> {
+    let Opened {
+        store,
+        reader,
+        sessions,
+        approvals,
+        grants,
+        settled,
+        denials,
+        paused,
+        latest_ms: _,
+        head,
+        ignored_grants,
+        ignored_approvals,
+        broken,
+    } = opened;
+    let mut state = State::of(sessions, approvals, grants, paused);
+    state.remember(settled);
+    for (session, action, at) in denials {
+        state.denials.entry((session, action)).or_default().push(at);
     }
+    for RecentCall { session, call, at_ms, what } in reader.recent_calls(now.plus_ms(-DAY_MS))? {
+        state.recall(session, &call, at_ms, what);
+    }
+    let loaded = Loaded { store, state, next_seq: head.seq + 1 };
+    Ok(Found { loaded, reader, ignored_grants, ignored_approvals, broken })
 }
 
 /// How long a window waits for a `serve` to make room.

@@ -6,19 +6,24 @@
 use std::{
     collections::HashMap,
     sync::{Arc, PoisonError, RwLock, mpsc},
+    time::Duration,
 };
 
 use placet_domain::{
     ApprovalId, At, Command, Entry, Fact, Judged, PathText, Refusal, RefusalCode, State, decide,
     decide::{Decided, Outcome, spoken},
 };
-use placet_store::{Body, Store};
+use placet_store::{Body, Store, StoreError};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::clock::Clock;
 
 /// At most this many commands share one commit.
 const BATCH: usize = 1_024;
+/// With nothing else to do for this long, the writer indexes some calls for text search.
+const IDLE: Duration = Duration::from_millis(40);
+/// So many at a time: a command that comes meanwhile waits no longer than that takes.
+const INDEXED_AT_ONCE: usize = 200;
 
 /// What a waiter hears.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,29 +116,48 @@ fn closing() -> Refusal {
     RefusalCode::Closing.because("Placet is closing; nothing was allowed. It can be asked again once it is back.")
 }
 
-/// Starts the writer's thread. It ends, and gives the store back, when told to stop.
+/// A store and the state that its projections add up to.
+pub(crate) struct Loaded {
+    pub(crate) store: Store,
+    pub(crate) state: State,
+    pub(crate) next_seq: u64,
+}
+
+/// Opens the store anew, after a write whose outcome is not known.
+pub(crate) type Reopen = Box<dyn Fn() -> Result<Loaded, StoreError> + Send>;
+
+/// Starts the writer's thread. It ends, and closes the store, when told to stop.
 pub(crate) fn start(
-    store: Store,
-    state: State,
-    next_seq: u64,
+    loaded: Loaded,
+    reopen: Reopen,
     clock: Arc<Clock>,
-) -> std::io::Result<(Writer, std::thread::JoinHandle<Store>)> {
+) -> std::io::Result<(Writer, std::thread::JoinHandle<()>)> {
+    let Loaded { store, state, next_seq } = loaded;
     let (send, receive) = mpsc::channel();
     let (facts, _) = broadcast::channel(4_096);
     let (due, next_due) = watch::channel(state.next_due());
     let published = Arc::new(RwLock::new(state.clone()));
     let writer =
         Writer { send, state: Arc::clone(&published), facts: facts.clone(), next_due, clock: Arc::clone(&clock) };
-    let mut desk = Bench { store, working: state, published, waiters: HashMap::new(), next_seq, clock, facts, due };
-    let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(move || {
-        desk.work(&receive);
-        desk.store
-    })?;
+    let mut bench = Bench {
+        store,
+        reopen,
+        working: state,
+        published,
+        waiters: HashMap::new(),
+        next_seq,
+        clock,
+        facts,
+        due,
+        to_index: true,
+    };
+    let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(move || bench.work(&receive))?;
     Ok((writer, thread))
 }
 
 struct Bench {
     store: Store,
+    reopen: Reopen,
     working: State,
     published: Arc<RwLock<State>>,
     waiters: HashMap<ApprovalId, Waiting>,
@@ -141,6 +165,8 @@ struct Bench {
     clock: Arc<Clock>,
     facts: broadcast::Sender<Arc<Entry>>,
     due: watch::Sender<Option<At>>,
+    /// Some calls are not indexed for text search yet.
+    to_index: bool,
 }
 
 /// Commands decided together, to be written in one commit.
@@ -153,15 +179,14 @@ struct Batch {
 }
 
 struct Reply {
-    to: oneshot::Sender<Result<Outcome, Refusal>>,
+    job: Job,
     with: Result<Outcome, Refusal>,
-    waiter: Option<Waiting>,
 }
 
 impl Bench {
     fn work(&mut self, receive: &mpsc::Receiver<Message>) {
         loop {
-            let Ok(first) = receive.recv() else { return };
+            let Some(first) = self.next(receive) else { return };
             let mut batch = Batch::default();
             let mut stop = self.take(first, &mut batch);
             while !stop && batch.replies.len() < BATCH {
@@ -173,6 +198,24 @@ impl Bench {
                 return;
             }
         }
+    }
+
+    /// The next message; none when nobody is left to send one. Time without one is used to index.
+    fn next(&mut self, receive: &mpsc::Receiver<Message>) -> Option<Message> {
+        while self.to_index {
+            match receive.recv_timeout(IDLE) {
+                Ok(message) => return Some(message),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return None,
+                Err(mpsc::RecvTimeoutError::Timeout) => match self.store.index_some(INDEXED_AT_ONCE) {
+                    Ok(more) => self.to_index = more,
+                    Err(error) => {
+                        tracing::warn!(%error, "text search will look at more rows than it should");
+                        self.to_index = false;
+                    }
+                },
+            }
+        }
+        receive.recv().ok()
     }
 
     /// True when it is time to stop.
@@ -198,7 +241,7 @@ impl Bench {
         }
     }
 
-    fn decide(&mut self, job: Job, batch: &mut Batch) {
+    fn decide(&mut self, mut job: Job, batch: &mut Batch) {
         let now = self.clock.now();
         // What is overdue ends before anything new is decided, however late the timer is.
         if self.working.next_due().is_some_and(|due| due <= now)
@@ -206,28 +249,24 @@ impl Bench {
         {
             self.apply(overdue.facts, None, now, batch);
         }
-        self.working.roots = job.roots;
+        self.working.roots = std::mem::take(&mut job.roots);
         let decided = decide(&self.working, &job.command, now);
-        self.working.roots = Roots::new();
-        let with = match decided {
-            Ok(Decided { facts, outcome }) => {
-                if !facts.is_empty() {
-                    batch.bodies.extend(job.bodies);
-                }
-                let judged = judged_of(&job.command);
-                self.apply(facts, judged, now, batch);
-                if let Command::LoadPolicy(policy) = &job.command {
-                    self.working.policy = Arc::clone(policy);
-                    batch.policy = Some(Arc::clone(policy));
-                }
-                if let Outcome::Waits(id) | Outcome::Ready(id) = &outcome {
-                    self.working.attended.insert(*id);
-                }
-                Ok(outcome)
+        job.roots = std::mem::take(&mut self.working.roots);
+        let with = decided.map(|Decided { facts, outcome }| {
+            if !facts.is_empty() {
+                batch.bodies.extend(job.bodies.iter().cloned());
             }
-            Err(refusal) => Err(refusal),
-        };
-        batch.replies.push(Reply { to: job.reply, with, waiter: job.waiter });
+            self.apply(facts, judged_of(&job.command), now, batch);
+            if let Command::LoadPolicy(policy) = &job.command {
+                self.working.policy = Arc::clone(policy);
+                batch.policy = Some(Arc::clone(policy));
+            }
+            if let Outcome::Waits(id) | Outcome::Ready(id) = &outcome {
+                self.working.attended.insert(*id);
+            }
+            outcome
+        });
+        batch.replies.push(Reply { job, with });
     }
 
     fn apply(&mut self, facts: Vec<Fact>, judged: Option<&Judged>, now: At, batch: &mut Batch) {
@@ -243,12 +282,14 @@ impl Bench {
 
     fn commit(&mut self, batch: Batch) {
         let entries: Vec<Entry> = batch.entries.iter().map(|(entry, _)| Entry::clone(entry)).collect();
-        if !entries.is_empty()
-            && let Err(error) = self.store.append(&entries, &batch.bodies)
-        {
-            tracing::error!(%error, facts = entries.len(), "the history could not be written; nothing was allowed");
-            self.take_back(&entries, batch.replies);
-            return;
+        if !entries.is_empty() {
+            if let Err(error) = self.store.append(&entries, &batch.bodies) {
+                tracing::error!(%error, facts = entries.len(), "the history could not be written; nothing was allowed");
+                self.take_back(&entries, &error);
+                self.one_by_one(batch.replies);
+                return;
+            }
+            self.to_index = true;
         }
         self.published_mut(|state| {
             for (entry, judged) in &batch.entries {
@@ -263,21 +304,50 @@ impl Bench {
         self.due.send_if_modified(|due| std::mem::replace(due, next) != next);
     }
 
-    /// Nothing of the batch happened: the working state is again what is on disk, and everybody hears a no.
-    fn take_back(&mut self, entries: &[Entry], replies: Vec<Reply>) {
+    /// Nothing of the batch happened: the working state is again what is on disk.
+    fn take_back(&mut self, entries: &[Entry], error: &StoreError) {
         self.working = self.published.read().unwrap_or_else(PoisonError::into_inner).clone();
         self.next_seq = entries.first().map_or(self.next_seq, |entry| entry.seq);
-        for reply in replies {
+        if matches!(error, StoreError::Conflict { .. } | StoreError::DiskFull) {
+            return;
+        }
+        // Whether the write came to the disk may not be known: what is there decides.
+        match (self.reopen)() {
+            Ok(Loaded { store, mut state, next_seq }) => {
+                state.policy = Arc::clone(&self.working.policy);
+                state.attended = std::mem::take(&mut self.working.attended);
+                self.store = store;
+                self.next_seq = next_seq;
+                self.working = state.clone();
+                self.published_mut(|published| *published = state);
+            }
+            Err(error) => {
+                tracing::error!(%error, "the history could not be opened again; everything is denied until it can");
+            }
+        }
+    }
+
+    /// One command that cannot be written must not take others with it: each is decided again by itself, and the one
+    /// that fails alone hears a no.
+    fn one_by_one(&mut self, mut replies: Vec<Reply>) {
+        if replies.len() == 1
+            && let Some(reply) = replies.pop()
+        {
             let refusal = RefusalCode::NotWritten
                 .because("Placet could not write this to its history, so it is denied. Is the disk full?");
-            let _ = reply.to.send(Err(refusal));
+            let _ = reply.job.reply.send(Err(refusal));
+        }
+        for reply in replies {
+            let mut batch = Batch::default();
+            self.decide(reply.job, &mut batch);
+            self.commit(batch);
         }
     }
 
     fn tell(&mut self, entries: &[(Arc<Entry>, Option<Judged>)], replies: Vec<Reply>) {
         let mut told = Vec::with_capacity(replies.len());
-        for mut reply in replies {
-            if let (Ok(Outcome::Waits(id) | Outcome::Ready(id)), Some(waiter)) = (&reply.with, reply.waiter.take()) {
+        for Reply { mut job, with } in replies {
+            if let (Ok(Outcome::Waits(id) | Outcome::Ready(id)), Some(waiter)) = (&with, job.waiter.take()) {
                 let id = *id;
                 self.published_mut(|state| {
                     state.attended.insert(id);
@@ -286,7 +356,7 @@ impl Bench {
                 // An approval may have been settled later in the same batch, or may be ready already.
                 self.wake(id);
             }
-            told.push(reply);
+            told.push((job.reply, with));
         }
         for (entry, _) in entries {
             if let Some(id) = entry.fact.approval() {
@@ -294,8 +364,8 @@ impl Bench {
             }
             let _ = self.facts.send(Arc::clone(entry));
         }
-        for reply in told {
-            let _ = reply.to.send(reply.with);
+        for (to, with) in told {
+            let _ = to.send(with);
         }
     }
 

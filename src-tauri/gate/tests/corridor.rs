@@ -1,12 +1,14 @@
 //! The corridor with a real history file: calls wait, are answered, expire, survive, in the order of a call's life.
 
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "a test may end where it cannot go on")]
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use placet_domain::{ApprovalId, PathText, SessionId, command::Decision};
+use placet_domain::{ApprovalId, Fact, PathText, SessionId, command::Decision};
 use placet_gate::{Ask, Desk, Flags, Gate, Host, Options, Places, Ran, Seat, Told, Verdict, open};
 use serde_json::{Value, json};
 
@@ -667,28 +669,34 @@ async fn a_grant_lets_the_like_through_until_it_is_revoked_and_never_after() {
     assert_eq!(answer["grant"]["sentence"], preview["sentence"]);
     assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
     assert_eq!(also.await.unwrap().answer.decision, Decision::Allow, "what waited and matches is answered at once");
+    let mut facts = gate.facts();
     let tight_loop = {
-        let (gate, house_ask) = (gate.clone(), house.write(session, "", "src/c.rs", "x"));
+        let (gate, ask) = (gate.clone(), house.write(session, "", "src/c.rs", "x"));
         tokio::spawn(async move {
-            let mut allowed = Vec::new();
+            let mut allowed = 0;
             loop {
-                let ask = Ask { call_id: None, hold_ms: Some(0), ..house_ask.clone() };
-                let told = gate.check(ask, None).await.unwrap();
-                if told.answer.decision == Decision::Deny {
-                    return allowed;
+                let ask = Ask { call_id: None, hold_ms: Some(0), ..ask.clone() };
+                match gate.check(ask, None).await.unwrap().answer.decision {
+                    Decision::Allow => allowed += 1,
+                    Decision::Deny => return allowed,
                 }
-                allowed.push(std::time::Instant::now());
             }
         })
     };
     tokio::time::sleep(Duration::from_millis(200)).await;
     let revoked =
         desk.call("grants.revoke", json!({ "ids": [answer["grant"]["id"]], "note": "enough" })).await.unwrap();
-    let answered = std::time::Instant::now();
     assert_eq!(revoked["outcomes"][0]["state"], "revoked");
-    let allowed = tight_loop.await.unwrap();
-    assert!(!allowed.is_empty(), "the grant let nothing through");
-    assert!(allowed.iter().filter(|at| **at > answered + Duration::from_millis(50)).count() == 0);
+    assert!(tight_loop.await.unwrap() > 0, "the grant let nothing through");
+    let mut over = false;
+    while let Ok(entry) = facts.try_recv() {
+        match &entry.fact {
+            Fact::GrantRevoked { .. } => over = true,
+            Fact::CallAllowed { grants, .. } => assert!(!over || grants.is_empty(), "let through after the revoke"),
+            _ => {}
+        }
+    }
+    assert!(over);
     let list = desk.call("grants.list", json!({})).await.unwrap();
     assert_eq!(
         (&list["items"][0]["state"], &list["items"][0]["revoked"]["note"]),

@@ -70,7 +70,7 @@ impl Desk {
         let examples: Vec<Value> = seen
             .examples
             .iter()
-            .filter_map(|example| lives.iter().find(|life| past_of(life) == Some((example.at_ms, example.session))))
+            .filter_map(|example| lives.iter().find(|life| past_of(life) == (example.at_ms, example.session)))
             .map(|life| {
                 json!({
                     "at_ms": life.row.at_ms,
@@ -144,12 +144,12 @@ fn past(life: &CallLife) -> Option<Past> {
             None
         }
     })?;
-    let (at_ms, session) = past_of(life)?;
+    let (at_ms, session) = past_of(life);
     Some(Past { at_ms, session, call: call.clone() })
 }
 
-fn past_of(life: &CallLife) -> Option<(At, placet_domain::SessionId)> {
-    Some((life.row.at_ms, life.row.session))
+fn past_of(life: &CallLife) -> (At, placet_domain::SessionId) {
+    (life.row.at_ms, life.row.session)
 }
 
 fn shape(row: &GrantRow) -> Value {
