@@ -54,6 +54,12 @@ pub fn judge_by(policy: &Policy, state: &State, judged: &Judged, session: &Sessi
     judge_with(&Bench { policy, state, extra: None, spent: &Spent::new(), counted: false }, judged, session, now)
 }
 
+/// [`judge`] for a call that was asked about before, when its answer is handed over: the policy's limits have counted it
+/// already, and it is not denied by its own count.
+pub fn judge_asked(state: &State, judged: &Judged, session: &Session, now: At) -> Ruling {
+    judge_again(&state.policy, state, judged, session, now)
+}
+
 /// [`judge_by`] for a call that was asked about and so is counted towards the limits already.
 pub(crate) fn judge_again(policy: &Policy, state: &State, judged: &Judged, session: &Session, now: At) -> Ruling {
     judge_with(&Bench { policy, state, extra: None, spent: &Spent::new(), counted: true }, judged, session, now)

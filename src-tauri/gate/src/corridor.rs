@@ -235,7 +235,7 @@ impl Gate {
                 return Some("Placet was paused after this was approved.".to_owned());
             }
             let session = state.sessions.get(&approval.session)?;
-            match placet_domain::judge(state, judged, session, now) {
+            match placet_domain::judge_asked(state, judged, session, now) {
                 placet_domain::Ruling::Deny { reason, .. } => Some(reason),
                 placet_domain::Ruling::Allow { .. } | placet_domain::Ruling::Ask { .. } => None,
             }
