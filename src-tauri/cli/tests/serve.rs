@@ -35,7 +35,8 @@ fn payload(command: &str, id: &str) -> String {
 }
 
 fn hook(dir: &Path, payload: &str) -> Child {
-    let mut child = placet(dir, &["hook", "claude-code"]).spawn().unwrap();
+    // A hook that is never answered is to fail the test and not to hold it.
+    let mut child = placet(dir, &["hook", "claude-code", "--client-timeout-ms", "60000"]).spawn().unwrap();
     child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
     child
 }
@@ -310,4 +311,29 @@ fn the_history_is_walked_and_written_out_beside_a_gate_and_without_one() {
     assert_eq!(written.status.code(), Some(0));
     let again = run(dir.path(), &["history", "export", "--output", file.to_str().unwrap()]).0;
     assert_eq!(again.status.code(), Some(1), "a file that is there is not written over");
+}
+
+#[test]
+fn a_gate_that_is_killed_finds_its_questions_again_and_so_do_those_who_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(dir.path());
+    let first = hook(dir.path(), &payload("touch placet-h", "t1"));
+    let first_card = desk.asked();
+    let second = hook(dir.path(), &payload("touch placet-i", "t2"));
+    let second_card = desk.asked();
+    // Dropped, it is killed.
+    drop(desk);
+    std::thread::sleep(Duration::from_secs(2));
+    let mut desk = Desk::open(dir.path());
+    let items = desk.call("approvals.list", json!({ "state": "pending" }))["items"].clone();
+    assert_eq!(items.as_array().unwrap().len(), 2, "{items}");
+    for (item, card) in items.as_array().unwrap().iter().zip([&first_card, &second_card]) {
+        assert_eq!((&item["id"], &item["expires_at_ms"]), (&card["id"], &card["expires_at_ms"]));
+    }
+    desk.call("approvals.approve", json!({ "id": first_card["id"], "digest": first_card["digest"] }));
+    desk.call("approvals.deny", json!({ "id": second_card["id"] }));
+    assert_eq!(said_by(first).0, "allow");
+    assert_eq!(said_by(second).0, "deny");
+    let asked = desk.call("history.search", json!({}))["items"].as_array().unwrap().len();
+    assert_eq!(asked, 2, "nobody was asked twice");
 }
