@@ -1,6 +1,8 @@
 import type {
   ApprovalDetail,
   ApprovalItem,
+  ApprovalPreview,
+  ChainState,
   ErrorBody,
   FactMessage,
   Grant,
@@ -8,12 +10,16 @@ import type {
   HistoryCall,
   HistoryFilter,
   HistoryItem,
+  HistoryStats,
   Outcome,
   Page,
+  PolicyCheck,
+  PolicyRuling,
   PolicyState,
   Scope,
   SessionItem,
   Snapshot,
+  TriedCall,
 } from "./types";
 
 /** What the window asks of the gate: the desk's methods, plus what only a window needs. Refusals reject with `ErrorBody`. */
@@ -28,18 +34,31 @@ export interface Backend {
   approvalsGet(id: string): Promise<ApprovalDetail>;
   /** The card with this digest is on the screen now: the gate starts its own arming clock. */
   approvalsShown(id: string, digest: string): Promise<void>;
-  approvalsApprove(answer: { id: string; digest: string; note?: string; grant?: Scope }): Promise<{ approval: ApprovalItem; grant?: Grant }>;
+  /** The call as it would be with another input; its digest is what an approval with that input has to name. */
+  approvalsPreview(id: string, input: unknown): Promise<ApprovalPreview>;
+  approvalsApprove(answer: { id: string; digest: string; note?: string; grant?: Scope; input?: unknown }): Promise<{ approval: ApprovalItem; grant?: Grant }>;
   approvalsDeny(answer: { id: string; note?: string }): Promise<{ approval: ApprovalItem }>;
   approvalsCancel(batch: { ids: string[]; note?: string }): Promise<{ outcomes: Outcome[] }>;
 
   grantsList(): Promise<Page<Grant>>;
   grantsPreview(approval: string, scope: Scope): Promise<GrantPreview>;
   grantsRevoke(ids: string[], note?: string): Promise<{ outcomes: { id: string; state: string | null; changed: boolean }[] }>;
+  /** Only ever earlier; refused with `bad_expiry` otherwise. */
+  grantsShorten(id: string, expires_at_ms: number): Promise<Grant>;
   historySearch(filter: HistoryFilter): Promise<Page<HistoryItem, number>>;
-  historyGet(seq: number): Promise<HistoryCall>;
+  historyGet(which: { seq: number } | { approval: string }): Promise<HistoryCall>;
+  historyStats(span: { from_ms: number; to_ms: number; by: "hour" | "day" }): Promise<HistoryStats>;
+  /** Walks the whole chain: it takes as long as the history is. */
+  historyVerify(): Promise<ChainState>;
   /** Oldest first; the window asks for as many as a page may hold. */
   sessionsList(filter: { running: boolean }): Promise<Page<SessionItem>>;
+  /** Cancels what the session waits for and ends it. */
+  sessionsStop(session: string): Promise<void>;
   policyGet(): Promise<PolicyState>;
+  policyCheck(text: string): Promise<PolicyCheck>;
+  /** `digest` is that of the text it replaces: `stale_digest` where the file is another by now. */
+  policyPut(text: string, digest: string): Promise<PolicyState>;
+  policyTry(call: TriedCall): Promise<PolicyRuling>;
   pause(): Promise<void>;
   resume(): Promise<void>;
 }
@@ -61,5 +80,7 @@ export function errorBody(thrown: unknown): ErrorBody {
     const word = typeof code === "string" ? code : typeof inner?.["code"] === "string" ? inner["code"] : "internal";
     if (typeof message === "string") return { code: word, message: sentence(message, word), ...(inner && { data: inner }) };
   }
+  // What a command that this build does not have rejects with.
+  if (typeof thrown === "string" && /\bnot (found|allowed)\b/.test(thrown)) return { code: "unknown_method", message: `${thrown}.` };
   return { code: "internal", message: typeof thrown === "string" ? thrown : String(thrown) };
 }

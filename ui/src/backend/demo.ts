@@ -1,11 +1,13 @@
 // A gate in memory, so that the window runs and is tested in a plain browser. It keeps the same promises as the real one:
 // one settlement each, the digest that was on the screen, and no answer before the card was.
 import type { Backend, Unlisten } from "./backend";
-import { floodCalls, hostileCalls, newcomer, plainCalls } from "./demo/calls";
+import { alikeCalls, floodCalls, hostileCalls, newcomer, plainCalls } from "./demo/calls";
+import { previewOf } from "./demo/edit";
 import { HOME, fakeDigest } from "./demo/make";
-import { demoGrants, demoPolicy, demoSessions, historyCall, historyItem } from "./demo/past";
-import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, Scope, Snapshot } from "./types";
-import { plain } from "../text/spans";
+import { demoGrants, demoSessions, historyCall, historyItem, policyText } from "./demo/past";
+import { checkPolicy, policyState, tryCall } from "./demo/policy";
+import { matches, statsOf } from "./demo/stats";
+import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyRuling, PolicyState, Scope, Snapshot, TriedCall } from "./types";
 
 const PAST = 1_200;
 const FLOOD = 10_000;
@@ -27,10 +29,13 @@ export class DemoBackend implements Backend {
   #paused: boolean;
   #number = 60;
   #down: boolean;
+  #policy: string;
+  #stopped = new Set<string>();
 
   constructor(private readonly scene: string) {
     const now = Date.now();
-    const calls = scene === "hostile" ? hostileCalls(now) : scene === "empty" || scene === "first" ? [] : scene === "flood" ? floodCalls(now, FLOOD) : plainCalls(now);
+    this.#policy = policyText(scene === "policy" ? "aks" : "ask");
+    const calls = scene === "alike" ? alikeCalls(now) : scene === "hostile" ? hostileCalls(now) : scene === "empty" || scene === "first" ? [] : scene === "flood" ? floodCalls(now, FLOOD) : plainCalls(now);
     this.#calls = new Map(calls.map((call) => [call.id, call]));
     this.#grants = scene === "first" ? [] : demoGrants(now);
     this.#paused = scene === "paused";
@@ -66,6 +71,11 @@ export class DemoBackend implements Backend {
     this.#settle(id, "expired", "timeout");
   }
 
+  changePolicy(text: string): void {
+    this.#policy = text;
+    this.#emit({ kind: "policy_loaded" });
+  }
+
   skipFact(): void {
     this.#seq += 1;
   }
@@ -82,9 +92,8 @@ export class DemoBackend implements Backend {
 
   snapshot(): Promise<Snapshot> {
     if (this.#down) return Promise.reject(refuse("not_open", "the gate's store could not be opened"));
-    const broken = this.scene === "policy";
     return soon({
-      version: "0.1.0", paused: this.#paused, policy: demoPolicy(broken),
+      version: "0.1.0", paused: this.#paused, policy: this.#policyState(),
       waiting: this.#pending().length, expired_while_away: this.scene === "away" ? 3 : 0, seq: this.#seq, now_ms: Date.now(), home: HOME,
     });
   }
@@ -113,15 +122,26 @@ export class DemoBackend implements Backend {
   }
 
   approvalsShown(id: string, digest: string): Promise<void> {
-    this.#shownAt.set(`${id}/${digest}`, performance.now());
+    const key = `${id}/${digest}`;
+    // One card is on the screen: any other has left it.
+    for (const other of this.#shownAt.keys()) if (other !== key) this.#shownAt.delete(other);
+    if (!this.#shownAt.has(key)) this.#shownAt.set(key, performance.now());
     return soon(undefined);
   }
 
-  async approvalsApprove({ id, digest, grant }: { id: string; digest: string; grant?: Scope }): Promise<{ approval: ApprovalItem; grant?: Grant }> {
+  approvalsPreview(id: string, input: unknown): ReturnType<Backend["approvalsPreview"]> {
+    const call = this.#calls.get(id);
+    return call === undefined ? Promise.reject(refuse("no_such_approval", "no approval has this id")) : soon(previewOf(call, input));
+  }
+
+  async approvalsApprove({ id, digest, grant, input }: { id: string; digest: string; grant?: Scope; input?: unknown }): Promise<{ approval: ApprovalItem; grant?: Grant }> {
     await soon(undefined);
     const call = this.#checked(id);
-    if (call.digest !== digest) throw refuse("stale_digest", "what would run has changed", { digest: call.digest });
-    this.#mustBeArmed(call);
+    const now = input === undefined ? call.digest : previewOf(call, input).digest;
+    if (now !== digest) throw refuse("stale_digest", "what would run has changed", { digest: now });
+    this.#mustBeArmed(call, digest);
+    if (input !== undefined && !call.can_edit) throw refuse("not_editable", "this client takes no changed input");
+    if (input !== undefined && JSON.stringify(input).includes("/tests/")) throw refuse("denied_by_policy", "a rule forbids it", { rule: "tests are the yardstick" });
     if (this.#paused) throw refuse("denied_by_policy", "everything is paused", { rule: "" });
     this.#settle(id, "approved", "user");
     if (grant === undefined) return { approval: call };
@@ -134,7 +154,7 @@ export class DemoBackend implements Backend {
   async approvalsDeny({ id }: { id: string; note?: string }): Promise<{ approval: ApprovalItem }> {
     await soon(undefined);
     const call = this.#checked(id);
-    this.#mustBeArmed(call);
+    this.#mustBeArmed(call, call.digest);
     this.#settle(id, "denied", "user");
     return { approval: call };
   }
@@ -166,37 +186,80 @@ export class DemoBackend implements Backend {
 
   async grantsRevoke(ids: string[]): Promise<{ outcomes: { id: string; state: string | null; changed: boolean }[] }> {
     await soon(undefined);
-    this.#grants = this.#grants.map((grant) => (ids.includes(grant.id) ? { ...grant, state: "revoked" as const } : grant));
+    this.#grants = this.#grants.map((grant) => (ids.includes(grant.id) ? { ...grant, state: "revoked" as const, revoked: { at_ms: Date.now(), by: "user", note: null } } : grant));
     this.#emit({ kind: "grant_revoked" });
     return { outcomes: ids.map((id) => ({ id, state: "revoked", changed: true })) };
   }
 
-  historySearch({ text, agent, decision, after, limit = 50 }: HistoryFilter): Promise<Page<HistoryItem, number>> {
-    const past = this.scene === "first" ? [] : Array.from({ length: PAST }, (_, i) => historyItem(3_000 - i, 3_000, Date.now()));
-    const words = (text ?? "").toLowerCase();
-    const all = [...this.#decided, ...past].filter(
-      (item) => (agent === undefined || item.agent === agent) && (decision === undefined || item.decision === decision || (decision === "approved" && item.decision === "consumed")) && (words === "" || `${plain(item.subject)} ${item.agent} ${item.rule ?? ""} ${item.note ?? ""}`.toLowerCase().includes(words)),
-    );
+  async grantsShorten(id: string, expires_at_ms: number): Promise<Grant> {
+    await soon(undefined);
+    const grant = this.#grants.find((one) => one.id === id);
+    if (grant === undefined) throw refuse("no_such_grant", "no grant has this id");
+    if (grant.state !== "active" || expires_at_ms >= grant.expires_at_ms || expires_at_ms <= Date.now()) throw refuse("bad_expiry", "a grant can only end earlier than it does");
+    const shorter = { ...grant, expires_at_ms };
+    this.#grants = this.#grants.map((one) => (one.id === id ? shorter : one));
+    this.#emit({ kind: "grant_shortened" });
+    return shorter;
+  }
+
+  historySearch({ after, limit = 50, ...filter }: HistoryFilter): Promise<Page<HistoryItem, number>> {
+    const all = this.#history().filter((item) => matches(item, filter));
     const from = after === undefined ? 0 : all.findIndex((item) => item.seq === after) + 1;
     const items = all.slice(from, from + limit);
     return soon({ items, ...(from + limit < all.length && { next: items.at(-1)?.seq ?? 0 }) });
   }
 
-  historyGet(seq: number): Promise<HistoryCall> {
-    const decided = this.#decided.find((item) => item.seq === seq);
+  historyGet(which: { seq: number } | { approval: string }): Promise<HistoryCall> {
+    const decided = this.#decided.find((item) => ("seq" in which ? item.seq === which.seq : item.approval === which.approval));
     const card = [...this.#calls.values()].find((call) => (decided === undefined ? call.action === "write" : call.id === decided.approval))?.card;
-    const item = decided ?? historyItem(seq, 3_000, Date.now());
+    const item = decided ?? historyItem("seq" in which ? which.seq : 2_996, 3_000, Date.now());
     return soon(historyCall(item, item.waited_ms === undefined || item.action !== "write" ? undefined : card));
+  }
+
+  historyStats(span: Parameters<Backend["historyStats"]>[0]): ReturnType<Backend["historyStats"]> {
+    return soon(statsOf(this.#history(), span));
+  }
+
+  async historyVerify(): ReturnType<Backend["historyVerify"]> {
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    const broken = this.scene === "hostile";
+    return { intact: !broken, rows: broken ? 1_203 : this.#seq, head: { seq: this.#seq, hash: fakeDigest(`head/${this.#seq}`) }, ...(broken && { broken: { seq: 1_204, kind: "hash" } }) };
   }
 
   sessionsList({ running }: { running: boolean }): ReturnType<Backend["sessionsList"]> {
     const waiting = new Map<string, number>();
     for (const item of this.#pending()) waiting.set(item.session, (waiting.get(item.session) ?? 0) + 1);
-    return soon({ items: this.scene === "first" ? [] : demoSessions(Date.now(), waiting).filter((one) => (one.stopped_at_ms === undefined) === running) });
+    const all = demoSessions(Date.now(), waiting).map((one) => (this.#stopped.has(one.id) ? { ...one, stopped_at_ms: Date.now() } : one));
+    return soon({ items: this.scene === "first" ? [] : all.filter((one) => (one.stopped_at_ms === undefined) === running) });
+  }
+
+  async sessionsStop(session: string): Promise<void> {
+    await soon(undefined);
+    this.#stopped.add(session);
+    for (const call of this.#pending()) if (call.session === session) this.#settle(call.id, "cancelled", "user");
+    this.#emit({ kind: "session_stopped", session });
   }
 
   policyGet(): ReturnType<Backend["policyGet"]> {
-    return soon(demoPolicy(this.scene === "policy"));
+    return soon(this.#policyState());
+  }
+
+  policyCheck(text: string): ReturnType<Backend["policyCheck"]> {
+    return soon(checkPolicy(text));
+  }
+
+  async policyPut(text: string, digest: string): Promise<PolicyState> {
+    await soon(undefined);
+    const now = this.#policyState();
+    if (now.digest !== digest) throw refuse("stale_digest", "the policy file has changed since it was read", { digest: now.digest });
+    const check = checkPolicy(text);
+    if (!check.ok) throw refuse("invalid_params", check.error.message);
+    this.changePolicy(text);
+    return this.#policyState();
+  }
+
+  policyTry(call: TriedCall): Promise<PolicyRuling> {
+    return soon(tryCall(call.text ?? this.#policy, call));
   }
 
   async pause(): Promise<void> {
@@ -213,6 +276,15 @@ export class DemoBackend implements Backend {
 
   // ── Within ─────────────────────────────────────────────────────────────
 
+  #policyState(): PolicyState {
+    return policyState(this.#policy, policyText("ask"));
+  }
+
+  #history(): HistoryItem[] {
+    const past = this.scene === "first" ? [] : Array.from({ length: PAST }, (_, i) => historyItem(3_000 - i, 3_000, Date.now()));
+    return [...this.#decided, ...past];
+  }
+
   #pending(): ApprovalDetail[] {
     return [...this.#calls.values()].filter((call) => call.state === "pending");
   }
@@ -224,8 +296,8 @@ export class DemoBackend implements Backend {
     return call;
   }
 
-  #mustBeArmed(call: ApprovalDetail): void {
-    const shown = this.#shownAt.get(`${call.id}/${call.digest}`);
+  #mustBeArmed(call: ApprovalDetail, digest: string): void {
+    const shown = this.#shownAt.get(`${call.id}/${digest}`);
     if (shown === undefined || performance.now() - shown < (call.card.grave ? 1_000 : 500)) throw refuse("not_armed", "the card was not on the screen for long enough");
   }
 

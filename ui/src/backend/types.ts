@@ -126,6 +126,11 @@ export interface ApprovalDetail extends ApprovalItem {
   settled_at_ms?: number;
 }
 
+/** The call as it would be with another input. Where it is refused, nothing can be approved. */
+export interface ApprovalPreview extends ApprovalDetail {
+  refused?: { code: string; reason: string } | null;
+}
+
 /** What became of one item of a batch; an unknown id has no state. */
 export interface Outcome {
   id: string;
@@ -228,9 +233,35 @@ export interface HistoryCall {
 export interface HistoryFilter {
   text?: string;
   agent?: string;
+  tool?: string;
   decision?: string;
+  /** A folder: calls on anything in it. */
+  under?: string;
+  host?: string;
+  from_ms?: number;
+  to_ms?: number;
+  session?: string;
+  grant?: string;
   after?: number;
   limit?: number;
+}
+
+/** Figures of a span of time. The timeline has one entry for each bucket and decision that has calls. */
+export interface HistoryStats {
+  timeline: { at_ms: number; decision: string; calls: number }[];
+  agents: { name: string; calls: number }[];
+  tools: { name: string; calls: number }[];
+  calls: number;
+  asked: number;
+  median_wait_ms?: number | null;
+}
+
+/** The chain walked from its beginning, or the first row that does not hold. */
+export interface ChainState {
+  intact: boolean;
+  rows: number;
+  head: { seq: number; hash: string };
+  broken?: { seq: number; kind: string };
 }
 
 export interface SessionItem {
@@ -249,6 +280,28 @@ export interface PolicyError {
   message: string;
   line?: number;
   column?: number;
+}
+
+/** Whether a text would hold as a policy. */
+export type PolicyCheck = { ok: true; digest: string } | { ok: false; error: PolicyError };
+
+/** A call that nobody makes, to see what the policy says of it. */
+export interface TriedCall {
+  tool: string;
+  input: unknown;
+  cwd: string;
+  agent?: string;
+  workspace?: string;
+  /** The policy to try it against; the one in force if absent. */
+  text?: string;
+}
+
+/** What the policy in force says of a call. A rule is named, or is an object with its name. */
+export interface PolicyRuling {
+  ruling: "allow" | "deny" | "ask";
+  rule?: string | null;
+  reason: string;
+  rules?: (string | { name?: string; decide?: string })[];
 }
 
 /** The file as it stands. Where it is not `ok`, the last good policy is in force. */

@@ -61,7 +61,7 @@ export function tildeSpans(spans: readonly Span[], home: string): Span[] {
 }
 
 /** Control, format, unassigned and private characters, separators, and blanks that are no plain space. */
-const unseen = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}\u{115F}\u{1160}\u{3164}\u{FFA0}\u{2800}]|(?! )\p{Zs}/u;
+export const unseen = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}\u{115F}\u{1160}\u{3164}\u{FFA0}\u{2800}]|(?! )\p{Zs}/u;
 
 /** A short name that came raw (an agent's, a tool's, a folder's) with what would not show as escapes. Cards come escaped already. */
 export function visible(raw: string): Span[] {

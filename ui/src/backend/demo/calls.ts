@@ -72,7 +72,7 @@ const lookalike: Sketch = {
 
 const comment: Sketch = {
   ...codex, number: 14, tool: "mcp__tracker__create_comment", headline: "a comment of 5 lines to the MCP server “tracker”",
-  subjects: [{ action: "send", kind: "mcp", lead: [t("tracker · ")], main: [t("create_comment")], rest: [], asked: [], notes: ["The text holds 18 characters that do not show. They stand below as escapes."] }],
+  subjects: [{ action: "send", kind: "mcp", lead: [t("tracker")], main: [t("create_comment")], rest: [], asked: [], notes: ["The text holds 18 characters that do not show. They stand below as escapes."] }],
   content: [textContent("The body as it would be sent", "text", [
     "Fixed in 1.4.2, all checks green.",
     [t("Steps: open the cart, add one item, "), esc("U+202E", "right-to-left override"), t("dessap ton"), esc("U+202C", "pop directional formatting"), t(" reload.")],
@@ -88,7 +88,7 @@ const comment: Sketch = {
 const simple = (base: Partial<Sketch> & Pick<Sketch, "agent" | "session" | "number" | "tool" | "headline" | "subjects" | "askedAgo" | "lasts">): Sketch => ({ reason: noRule, grantable: ["exact"], ...base });
 
 const orders = simple({
-  ...claude, number: 33, tool: "Edit", headline: "to one file: 4 lines added, 1 removed", subjects: [path("write", `${APP}/src/routes/`, "orders.ts")], askedAgo: 29 * SECOND, lasts: 5 * MINUTE,
+  ...claude, number: 33, tool: "Edit", input: { file_path: `${APP}/src/routes/orders.ts`, old_string: "  const rows = await db.orders.all();", new_string: "  const { after, limit = 50 } = req.query;\n  const rows = await db.orders.page({ after, limit });\n  const next = rows.at(-1)?.id;\n", replace_all: false }, headline: "to one file: 4 lines added, 1 removed", subjects: [path("write", `${APP}/src/routes/`, "orders.ts")], askedAgo: 29 * SECOND, lasts: 5 * MINUTE,
   grantable: ["exact", "path", "folder"], raw: [{ kind: "path", resolved: `${APP}/src/routes/orders.ts` }], rule: "writes are looked at first", reason: "",
   content: [diff(`${APP}/src/routes/orders.ts`, 1, 40, " export async function list(req: Request) {\n-  const rows = await db.orders.⟦all⟧();\n+  const { after, limit = 50 } = req.query;\n+  const rows = await db.orders.⟦page⟧({ after, limit });\n+  const next = rows.at(-1)?.id;\n+\n   return json({ rows, next });", 31)],
 });
@@ -97,17 +97,23 @@ const orders = simple({
 export function plainCalls(now: number): ApprovalDetail[] {
   const sketches: Sketch[] = [
     liveConfig,
-    simple({ ...claude, number: 32, tool: "Bash", action: "execute", headline: "one command", subjects: [], row: [[t("npm run test -- ")], [t("--coverage")], []], commands: [command("", [t("npm run test -- --coverage")], "execute")], askedAgo: 50 * SECOND, lasts: 5 * MINUTE, grantable: ["exact", "command", "command_prefix"], raw: [{ kind: "command", asked: "npm run test -- --coverage", commands: [{ argv: ["npm", "run", "test"] }] }], flags: [flag("runs_project_code", "runs project code", "The command runs code of the project.")] }),
+    simple({ ...claude, number: 32, tool: "Bash", input: { command: "npm run test -- --coverage", description: "Runs the tests", timeout: 120_000 }, action: "execute", headline: "one command", subjects: [], row: [[t("npm run test -- ")], [t("--coverage")], []], commands: [command("", [t("npm run test -- --coverage")], "execute")], askedAgo: 50 * SECOND, lasts: 5 * MINUTE, grantable: ["exact", "command", "command_prefix"], raw: [{ kind: "command", asked: "npm run test -- --coverage", commands: [{ argv: ["npm", "run", "test"] }] }], flags: [flag("runs_project_code", "runs project code", "The command runs code of the project.")] }),
     orders,
     splitCommand,
     simple({ ...codex, number: 13, tool: "shell", action: "delete", headline: "one file of 41 lines", subjects: [path("delete", `${APP}/migrations/`, "0007_drop_carts.sql")], commands: [command("", [t("rm migrations/0007_drop_carts.sql")], "delete", [{ verb: "deletes", target: [t(`${APP}/migrations/0007_drop_carts.sql`)] }])], askedAgo: 160 * SECOND, lasts: 5 * MINUTE, reach: "this_project" }),
     comment,
     lookalike,
     simple({ ...gemini, number: 9, tool: "ReadFile", headline: "one file of 12 lines", subjects: [path("read", `${APP}/web/`, ".env.staging")], flags: [flag("secret", "looks secret", "The name looks like credentials.")], askedAgo: 10 * SECOND, lasts: 5 * MINUTE, grantable: ["exact", "path"], raw: [{ kind: "path", resolved: `${APP}/web/.env.staging` }], undo: "yes" }),
-    simple({ ...builtin, number: 5, tool: "write_file", headline: "a new file of 18 lines", subjects: [path("write", `${APP}/docs/`, "changelog.md")], content: [textContent("New file", "md", Array.from({ length: 18 }, (_, i) => (i === 0 ? "# Changelog" : i % 4 === 1 ? "" : `- entry ${i}`)))], askedAgo: 108 * SECOND, lasts: 10 * MINUTE, grantable: ["exact", "path", "folder"], raw: [{ kind: "path", resolved: `${APP}/docs/changelog.md` }] }),
+    simple({ ...builtin, number: 5, tool: "write_file", input: { path: `${APP}/docs/changelog.md`, content: "# Changelog\n\n- entry 1\n- entry 2" }, headline: "a new file of 18 lines", subjects: [path("write", `${APP}/docs/`, "changelog.md")], content: [textContent("New file", "md", Array.from({ length: 18 }, (_, i) => (i === 0 ? "# Changelog" : i % 4 === 1 ? "" : `- entry ${i}`)))], askedAgo: 108 * SECOND, lasts: 10 * MINUTE, grantable: ["exact", "path", "folder"], raw: [{ kind: "path", resolved: `${APP}/docs/changelog.md` }] }),
     simple({ ...builtin, number: 6, tool: "bash", action: "execute", headline: "one command", subjects: [], row: [[t("cargo bench ")], [t("--bench route")], []], commands: [command("", [t("cargo bench --bench route")], "execute")], askedAgo: 55 * SECOND, lasts: 10 * MINUTE, waiting: false, flags: [flag("runs_project_code", "runs project code", "The command runs code of the project.")] }),
   ];
   return sketches.map((sketch) => approval(sketch, now));
+}
+
+/** The afternoon, with calls that are asked again and again. */
+export function alikeCalls(now: number): ApprovalDetail[] {
+  const again = (number: number): Sketch => simple({ ...builtin, number, tool: "bash", action: "execute", headline: "one command", sameAs: "bench", subjects: [], row: [[t("cargo bench ")], [t("--bench route")], []], commands: [command("", [t("cargo bench --bench route")], "execute")], askedAgo: (60 - number) * SECOND, lasts: 10 * MINUTE });
+  return [...plainCalls(now).slice(0, 8), ...[7, 8, 9].map((number) => approval(again(number), now)), approval({ ...orders, number: 34, askedAgo: 5 * SECOND }, now)];
 }
 
 /** What somebody would send who wants a yes for something else. */

@@ -84,6 +84,9 @@ export interface Sketch {
   reach?: Card["reach"];
   process?: string;
   waiting?: boolean;
+  /** The input, where the call can be edited. */
+  input?: unknown;
+  sameAs?: string;
 }
 
 let counter = 0;
@@ -99,7 +102,7 @@ export function approval(sketch: Sketch, now: number): ApprovalDetail {
     id,
     state: "pending",
     digest: fakeDigest(seed),
-    action_digest: fakeDigest(`${seed}/action`),
+    action_digest: fakeDigest(`${sketch.sameAs ?? seed}/action`),
     tool: sketch.tool,
     action: sketch.action ?? first?.action ?? "execute",
     agent: sketch.agent,
@@ -116,8 +119,8 @@ export function approval(sketch: Sketch, now: number): ApprovalDetail {
     rest,
     number: sketch.number,
     grave: sketch.grave ?? false,
-    input: {},
-    can_edit: false,
+    input: sketch.input ?? {},
+    can_edit: sketch.input !== undefined,
     cwd: sketch.workspace ?? APP,
     ...(sketch.rule !== undefined && { rule: sketch.rule }),
     rule_reason: sketch.reason,

@@ -1,4 +1,4 @@
-import type { Card, ChainedFact, Grant, HistoryCall, HistoryItem, PolicyState, SessionItem } from "../types";
+import type { Card, ChainedFact, Grant, HistoryCall, HistoryItem, SessionItem } from "../types";
 import { APP, HOME, fakeDigest, t } from "./make";
 
 const MINUTE = 60_000;
@@ -20,6 +20,8 @@ const rows: Row[] = [
   ["send", "tracker · create_comment", "cancelled", { by: "withdrawn", waited_ms: 9_000 }],
 ];
 
+const tools: Partial<Record<HistoryItem["action"], string>> = { execute: "Bash", read: "Read", fetch: "WebFetch", send: "mcp__tracker__create_comment", delete: "Bash" };
+
 const agents = ["claude-code", "codex", "gemini-cli", "builtin"];
 
 /** The n-th call back from now. */
@@ -27,7 +29,7 @@ export function historyItem(seq: number, newest: number, now: number): HistoryIt
   const back = newest - seq;
   const [action, subject, decision, more] = rows[back % rows.length] as Row;
   return {
-    seq, at_ms: now - (back + 1) * 2.6 * MINUTE, agent: agents[back % agents.length] ?? "codex", session: `0193a0af-0000-7000-8000-00000000${(0x4f2a + (back % 4)).toString(16)}`, workspace: APP, tool: "Edit", action, decision,
+    seq, at_ms: now - (back + 1) * 2.6 * MINUTE, agent: agents[back % agents.length] ?? "codex", session: `0193a0af-0000-7000-8000-00000000${(0x4f2a + (back % 4)).toString(16)}`, workspace: APP, tool: tools[action] ?? "Edit", action, decision,
     flags: [], subject: [t(subject)], digest: fakeDigest(`h${seq}`), action_digest: fakeDigest(`a${seq}`), number: 200 - (back % 190), ...more,
   };
 }
@@ -59,18 +61,18 @@ export function demoSessions(now: number, waiting: ReadonlyMap<string, number>):
 
 export function demoGrants(now: number): Grant[] {
   const grant = (id: string, sentence: string, minutes: number, extra: Partial<Grant>): Grant => ({
-    id, sentence, effect: "allow", scope: { who: "agent_in_workspace", on: { exact: true }, expires_in_ms: 7_200_000 }, state: "active", from_approval: "0193", issued_at_ms: now - 17 * MINUTE, expires_at_ms: now + minutes * MINUTE, used: 0, ...extra,
+    id, sentence, effect: "allow", scope: { who: "agent_in_workspace", on: { exact: true }, expires_in_ms: 7_200_000 }, state: "active", from_approval: `0193a0b0-9000-7000-8000-0000000000${id}`, issued_at_ms: now - 17 * MINUTE, expires_at_ms: now + minutes * MINUTE, used: 0, ...extra,
   });
   return [
     grant("g1", "claude-code, in ~/app, may write any file under ~/app/src until 16:40, at most 20 times", 103, { used: 7, uses_left: 13, last_used_at_ms: now - MINUTE }),
     grant("g2", "gemini-cli, in ~/app/web, may fetch anything under https://docs.example.com/api/ until 15:30, at most 10 times", 33, { used: 3, uses_left: 7, last_used_at_ms: now - 12 * MINUTE }),
     grant("g3", "codex, in ~/app, may not run commands that begin with git push until tomorrow 09:00", 1_080, { effect: "deny", used: 4, last_used_at_ms: now - 22 * MINUTE }),
     grant("g4", "claude-code, session 4f2a, may run exactly npm run lint until 14:40, at most 5 times", -17, { state: "exhausted", used: 5, uses_left: 0, last_used_at_ms: now - 76 * MINUTE }),
-    grant("g5", "codex, in ~/app, may write any file under ~/app/migrations until 18:00", 180, { state: "revoked", used: 2, last_used_at_ms: now - 168 * MINUTE }),
+    grant("g5", "codex, in ~/app, may write any file under ~/app/migrations until 18:00", 180, { state: "revoked", revoked: { at_ms: now - 160 * MINUTE, by: "user", note: null }, used: 2, last_used_at_ms: now - 168 * MINUTE }),
   ];
 }
 
-const policyText = (decide: string): string => `default = "ask"
+export const policyText = (decide: string): string => `default = "ask"
 timeout = "30m"
 
 [[rule]]
@@ -97,10 +99,3 @@ name = "anything sent is looked at" # whoever asks
 decide = "ask"
 action = ["send"]
 `;
-
-export function demoPolicy(broken: boolean): PolicyState {
-  return {
-    text: policyText(broken ? "aks" : "ask"), path: `${HOME}/.config/placet/policy.toml`, digest: fakeDigest("policy"), in_force: fakeDigest(broken ? "before" : "policy"), ok: !broken,
-    ...(broken && { error: { message: "“aks” is not one of allow, ask, deny. Did you mean “ask”?", line: 20, column: 10 } }),
-  };
-}
