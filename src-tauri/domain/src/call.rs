@@ -35,6 +35,18 @@ pub struct CallFacts {
     /// Refused before any rule, with the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
+    /// What it was before the policy's rewrites.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten: Option<RewrittenFrom>,
+}
+
+/// A call whose input the policy changed before it was judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RewrittenFrom {
+    /// The rewrites, in the order in which they changed it.
+    pub rewrites: Vec<String>,
+    /// SHA-256 of the input's bytes as the client sent them; they are kept under it.
+    pub original_sha256: Digest,
 }
 
 impl CallFacts {

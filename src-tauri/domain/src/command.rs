@@ -96,6 +96,11 @@ pub enum Command {
         /// Which.
         approval: ApprovalId,
     },
+    /// The asker was told to come back: nobody's process stands for it any more, and it lives on.
+    Leave {
+        /// Which.
+        approval: ApprovalId,
+    },
     /// What would run changed after the yes.
     Void {
         /// Which.
@@ -192,6 +197,8 @@ pub struct Check {
     pub somebody_to_ask: bool,
     /// Whether the client takes a changed input.
     pub can_edit: bool,
+    /// A rewrite of the policy that the client cannot take: the rule, and what the agent is told.
+    pub refused_rewrite: Option<(String, String)>,
 }
 
 /// Which approvals.

@@ -35,7 +35,7 @@ pub mod time;
 
 pub use action::Action;
 pub use approval::{Approval, ApprovalState, By, CancelReason, Waiter};
-pub use call::{CallFacts, Judged, Refused, RefusedCode};
+pub use call::{CallFacts, Judged, Refused, RefusedCode, RewrittenFrom};
 pub use card::{Card, Span};
 pub use command::{Answer, Check, Command, Selection};
 pub use decide::decide;

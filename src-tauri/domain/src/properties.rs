@@ -218,6 +218,7 @@ proptest! {
                 waiter: None,
                 somebody_to_ask: true,
                 can_edit: false,
+                refused_rewrite: None,
             }));
             let now = T0.plus_ms(n);
             let decided = decide(&state, &command, now);

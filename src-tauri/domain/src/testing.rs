@@ -188,6 +188,7 @@ pub(crate) fn call_with(tool: &str, subjects: Vec<Subject>, input: Value) -> Jud
                 OnForm::McpTool,
             ],
             refused: None,
+            rewritten: None,
         },
         input: Arc::new(input),
         card: Arc::new(empty_card()),
@@ -308,6 +309,7 @@ impl World {
             waiter: Some(Waiter { pid: 7, start: 7 }),
             somebody_to_ask: true,
             can_edit: false,
+            refused_rewrite: None,
         }
     }
 

@@ -80,9 +80,6 @@ impl Gate {
         if answer.decision == Decision::Deny {
             return Ok(Verdict::Denied { reason: answer.reason, approval: answer.approval });
         }
-        if let Some(approval) = told.to_confirm {
-            self.handed_over(approval).await?;
-        }
         let input = answer.input.unwrap_or_else(|| Arc::clone(&told.judged.input));
         Ok(Verdict::Allowed(Box::new(Cleared { session, judged: told.judged, input, approval: answer.approval })))
     }

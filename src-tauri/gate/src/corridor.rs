@@ -6,8 +6,10 @@ use std::{
 };
 
 use placet_domain::{
-    AgentName, Answer, Approval, ApprovalId, At, CallFacts, CancelReason, Check, Command, Digest, Judged, PathText,
-    Refusal, RefusalCode, Selection, SessionId, Waiter, command::Decision, decide::Outcome,
+    AgentName, Answer, Approval, ApprovalId, ApprovalState, At, CallFacts, CancelReason, Check, Command, Digest,
+    Judged, PathText, Refusal, RefusalCode, RewrittenFrom, Selection, SessionId, Waiter,
+    command::Decision,
+    decide::{Outcome, spoken},
 };
 use placet_store::Body;
 use placet_subject::RawCall;
@@ -39,23 +41,31 @@ pub struct Ask {
     pub hold_ms: Option<i64>,
     /// Who waits; none for the runtime inside this process.
     pub waiter: Option<Waiter>,
-    /// Whether the client takes a changed input.
+    /// Whether the client takes an input that the person changed.
     pub can_edit: bool,
+    /// Whether the client takes an input that a rule changed.
+    pub can_rewrite: bool,
 }
 
-/// What the asker is told, and whether a yes must still be confirmed as handed over.
+/// What the asker is told.
 #[derive(Debug)]
 pub struct Told {
     /// The answer.
     pub answer: Answer,
     /// The approval lives on; the asker may come back for it.
     pub pending: bool,
-    /// A yes of a person: to be confirmed by `Gate::handed_over` once it was written to a live waiter.
-    pub to_confirm: Option<ApprovalId>,
     /// What was judged, for whoever runs it.
     pub judged: Judged,
     /// Held until the answer was handed over or could not be.
     pub attending: Option<Attending>,
+}
+
+/// A call after the policy's rewrites.
+struct Rewriting {
+    ask: Ask,
+    judged: Judged,
+    refused: Option<(String, String)>,
+    original: Option<Body>,
 }
 
 /// A place at an approval: nobody else is handed its answer while this is held. Dropping it gives the place back.
@@ -97,14 +107,21 @@ impl Gate {
     /// Takes a call through the corridor. Dropping the future before it ends leaves what is pending to `left`.
     /// `waits` hears, if a person is asked, of the approval and its deadline.
     pub async fn check(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Result<Told, Refusal> {
-        let judged = self.judge(&ask).await?;
+        let Rewriting { ask, judged, refused, original } = self.rewriting(ask).await?;
+        let rewrote = original.is_some();
         let (tell, hear) = oneshot::channel();
-        let (command, bodies) = self.checking(&ask, judged.clone())?;
+        let (command, mut bodies) = self.checking(&ask, judged.clone(), refused)?;
+        bodies.extend(original);
         let roots = self.roots_of(ask.session, &judged);
         let number = self.inner.connections.fetch_add(1, Ordering::Relaxed);
         match self.writer().decide_with(command, With { bodies, waiter: Some(Waiting { number, tell }), roots }).await?
         {
-            Outcome::Answered(answer) => Ok(Told { answer, pending: false, to_confirm: None, judged, attending: None }),
+            Outcome::Answered(mut answer) => {
+                if rewrote && answer.decision == Decision::Allow {
+                    answer.input = Some(Arc::clone(&judged.input));
+                }
+                Ok(Told { answer, pending: false, judged, attending: None })
+            }
             Outcome::Waits(approval) | Outcome::Ready(approval) => {
                 if let Some(waits) = waits
                     && let Some(until) = self.look(|state| state.approvals.get(&approval).map(|a| a.expires_at_ms))
@@ -117,23 +134,19 @@ impl Gate {
                     Some(hold) => {
                         let hold = Duration::from_millis(u64::try_from(hold).unwrap_or(0));
                         let Ok(heard) = tokio::time::timeout(hold, hear).await else {
+                            self.writer().decide(Command::Leave { approval }).await?;
                             return Ok(still_pending(approval, judged, attending));
                         };
                         heard.ok()
                     }
                 };
-                let told = self.hear(approval, heard, &ask, judged).await?;
+                let told = self.hear(approval, heard, &ask, judged, rewrote).await?;
                 Ok(Told { attending: Some(attending), ..told })
             }
             Outcome::Done | Outcome::Session(_) | Outcome::Settled { .. } | Outcome::Each(_) | Outcome::Refused(_) => {
                 Err(RefusalCode::NotWritten.because("The call could not be judged."))
             }
         }
-    }
-
-    /// A yes was written to a live waiter.
-    pub async fn handed_over(&self, approval: ApprovalId) -> Result<(), Refusal> {
-        self.writer().decide(Command::Consume { approval }).await.map(|_| ())
     }
 
     /// The asker takes back what it asked.
@@ -159,14 +172,23 @@ impl Gate {
         });
     }
 
-    /// Cancels the approval once its process is gone, unless somebody attends it again or it is settled.
+    /// Takes back what a process asked once it is gone, unless somebody attends it again or it is settled. A yes that it
+    /// did not fetch is void: nobody else may take it for their own.
     pub(crate) async fn cancel_when_gone(&self, approval: ApprovalId, waiter: Waiter) {
         crate::process::gone(waiter).await;
-        let still_theirs = self.writer().look(|state| {
-            !state.attended.contains(&approval)
-                && state.approvals.get(&approval).is_some_and(|a| a.waiter == Some(waiter))
+        let theirs = self.look(|state| {
+            let theirs = state.approvals.get(&approval).filter(|a| a.waiter == Some(waiter))?;
+            (!state.attended.contains(&approval)).then_some(theirs.state == ApprovalState::Pending)
         });
-        if still_theirs && let Err(refusal) = self.cancel_one(approval, CancelReason::AgentGone).await {
+        let ended = match theirs {
+            None => return,
+            Some(true) => self.cancel_one(approval, CancelReason::AgentGone).await,
+            Some(false) => {
+                let changed = vec!["The program that asked ended before it fetched the answer.".to_owned()];
+                self.writer().decide(Command::Void { approval, changed }).await.map(|_| ())
+            }
+        };
+        if let Err(refusal) = ended {
             tracing::debug!(%refusal, %approval, "the asker is gone, and so is what it asked");
         }
     }
@@ -178,16 +200,17 @@ impl Gate {
         heard: Option<Heard>,
         ask: &Ask,
         judged: Judged,
+        rewrote: bool,
     ) -> Result<Told, Refusal> {
         let reason = match heard {
-            Some(Heard::Approved) => return self.hand_over(approval, ask, judged).await,
+            Some(Heard::Approved) => return self.hand_over(approval, ask, judged, rewrote).await,
             Some(Heard::Ended(reason)) => reason,
             None => return Err(RefusalCode::Closing.because("Placet is closing; nothing was allowed.")),
         };
         Ok(denied(approval, reason, judged))
     }
 
-    async fn hand_over(&self, id: ApprovalId, ask: &Ask, judged: Judged) -> Result<Told, Refusal> {
+    async fn hand_over(&self, id: ApprovalId, ask: &Ask, judged: Judged, rewrote: bool) -> Result<Told, Refusal> {
         let Some(approval) = self.writer().look(|state| state.approvals.get(&id).cloned()) else {
             return Ok(denied(id, "The approval ended before it could be handed over. Ask again.".to_owned(), judged));
         };
@@ -211,9 +234,11 @@ impl Gate {
             self.writer().decide(Command::Void { approval: id, changed }).await?;
             return Ok(denied(id, reason, now));
         }
-        if let Some(reason) = self.forbidden_meanwhile(&approval, &now) {
-            self.writer().decide(Command::Void { approval: id, changed: vec![reason.clone()] }).await?;
-            return Ok(denied(id, reason, now));
+        // The yes is used up before the asker hears it: it runs once even if everything dies now. Pause, deadline and
+        // what was forbidden meanwhile are looked at in the same decision.
+        if let Err(refusal) = self.writer().decide(Command::Consume { approval: id }).await {
+            let ended = self.look(|state| state.settled.get(&id).and_then(|settled| spoken(&settled.state)));
+            return Ok(denied(id, ended.unwrap_or(refusal.message), now));
         }
         let answer = Answer {
             decision: Decision::Allow,
@@ -221,25 +246,10 @@ impl Gate {
             rule: None,
             grant: None,
             approval: Some(id),
-            input: edited.then(|| Arc::clone(&approved.input)),
+            input: (edited || rewrote).then(|| Arc::clone(&approved.input)),
             digest: approved.facts.digest,
         };
-        Ok(Told { answer, pending: false, to_confirm: Some(id), judged: now, attending: None })
-    }
-
-    /// A no that came after the yes: a new deny rule, a deny grant, the pause switch.
-    fn forbidden_meanwhile(&self, approval: &Approval, judged: &Judged) -> Option<String> {
-        let now = self.writer().clock.now();
-        self.look(|state| {
-            if state.paused {
-                return Some("Placet was paused after this was approved.".to_owned());
-            }
-            let session = state.sessions.get(&approval.session)?;
-            match placet_domain::judge_asked(state, judged, session, now) {
-                placet_domain::Ruling::Deny { reason, .. } => Some(reason),
-                placet_domain::Ruling::Allow { .. } | placet_domain::Ruling::Ask { .. } => None,
-            }
-        })
+        Ok(Told { answer, pending: false, judged: now, attending: None })
     }
 
     /// Looks at what the call would really touch. Reads the disk, so it runs beside the other tasks.
@@ -274,7 +284,37 @@ impl Gate {
         folders.into_iter().map(|folder| (folder.clone(), inode_of(&folder))).collect()
     }
 
-    fn checking(&self, ask: &Ask, judged: Judged) -> Result<(Command, Vec<Body>), Refusal> {
+    /// What the policy makes of a call's input before it is judged. The original is kept beside the facts. A client
+    /// that takes no changed input is refused, and told how to call instead.
+    async fn rewriting(&self, mut ask: Ask) -> Result<Rewriting, Refusal> {
+        let sent = self.judge(&ask).await?;
+        let rewritten = self.look(|state| {
+            let session = state.sessions.get(&ask.session)?;
+            state.policy.rewrite(&sent, session)
+        });
+        let Some(rewritten) = rewritten.filter(|_| sent.facts.refused.is_none()) else {
+            return Ok(Rewriting { ask, judged: sent, refused: None, original: None });
+        };
+        if !ask.can_rewrite {
+            let rule = rewritten.names.first().cloned().unwrap_or_default();
+            let refused = Some((rule, rewritten.reason_to_deny()));
+            return Ok(Rewriting { ask, judged: sent, refused, original: None });
+        }
+        let original = Body { sha256: sent.facts.raw_sha256, bytes: ask.input.to_vec() };
+        ask.input = serde_json::to_vec(&rewritten.input)
+            .map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?
+            .into();
+        let mut judged = self.judge(&ask).await?;
+        judged.facts.rewritten = Some(RewrittenFrom { rewrites: rewritten.names, original_sha256: original.sha256 });
+        Ok(Rewriting { ask, judged, refused: None, original: Some(original) })
+    }
+
+    fn checking(
+        &self,
+        ask: &Ask,
+        judged: Judged,
+        refused_rewrite: Option<(String, String)>,
+    ) -> Result<(Command, Vec<Body>), Refusal> {
         let card = card_body(&judged)?;
         let input = Body { sha256: judged.facts.raw_sha256, bytes: ask.input.to_vec() };
         let check = Check {
@@ -288,6 +328,7 @@ impl Gate {
             waiter: ask.waiter,
             somebody_to_ask: self.somebody_to_ask(),
             can_edit: ask.can_edit,
+            refused_rewrite,
         };
         Ok((Command::Check(Box::new(check)), vec![input, card]))
     }
@@ -305,6 +346,7 @@ impl Gate {
             hold_ms: None,
             waiter: None,
             can_edit: false,
+            can_rewrite: false,
         };
         let judged = self.judge(&ask).await?;
         let command = Command::Report {
@@ -372,6 +414,7 @@ pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
         hold_ms: None,
         waiter: approval.waiter,
         can_edit: approval.can_edit,
+        can_rewrite: false,
     }
 }
 
@@ -395,7 +438,7 @@ fn same_call(now: &CallFacts, approved: &CallFacts) -> bool {
 
 fn denied(approval: ApprovalId, reason: String, judged: Judged) -> Told {
     let answer = no(Some(approval), reason, judged.facts.digest);
-    Told { answer, pending: false, to_confirm: None, judged, attending: None }
+    Told { answer, pending: false, judged, attending: None }
 }
 
 /// The place is given back at once: who asks again takes it.
@@ -405,7 +448,7 @@ fn still_pending(approval: ApprovalId, judged: Judged, mut attending: Attending)
     drop(attending);
     let reason = "Still waiting for the person. Make the same call again to go on waiting.".to_owned();
     let answer = no(Some(approval), reason, judged.facts.digest);
-    Told { answer, pending: true, to_confirm: None, judged, attending: None }
+    Told { answer, pending: true, judged, attending: None }
 }
 
 fn no(approval: Option<ApprovalId>, reason: String, digest: Digest) -> Answer {

@@ -142,7 +142,7 @@ async fn say<T: Serialize>(writer: &Writer, id: Option<Id>, answer: Result<T, Er
     writer.lock().await.write(&Response::new(id, answer)).await
 }
 
-/// The one request that waits. A yes counts as used only when the kernel has taken it for the caller.
+/// The one request that waits.
 async fn check(gate: &Gate, peer: Peer, writer: &Writer, id: Option<Id>, request: &Request) -> Result<(), ServerError> {
     let asked = match request.params::<CallCheck>() {
         Ok(asked) => asked,
@@ -184,13 +184,7 @@ async fn check(gate: &Gate, peer: Peer, writer: &Writer, id: Option<Id>, request
         input,
         digest: answer.digest,
     };
-    say(writer, id, Ok(checked)).await?;
-    if let Some(approval) = told.to_confirm
-        && let Err(refusal) = gate.handed_over(approval).await
-    {
-        tracing::warn!(%refusal, %approval, "the answer was written but not recorded as fetched");
-    }
-    Ok(())
+    say(writer, id, Ok(checked)).await
 }
 
 fn ask(asked: CallCheck, waiter: Option<Waiter>) -> Ask {
@@ -206,6 +200,7 @@ fn ask(asked: CallCheck, waiter: Option<Waiter>) -> Ask {
         hold_ms: asked.hold_ms.map(ms),
         waiter,
         can_edit: asked.can_edit,
+        can_rewrite: asked.can_rewrite,
     }
 }
 

@@ -89,6 +89,7 @@ impl House {
             hold_ms: None,
             waiter: None,
             can_edit: true,
+            can_rewrite: true,
         }
     }
 
@@ -104,13 +105,7 @@ fn text(path: &Path) -> PathText {
 
 fn ask_beside(gate: &Gate, ask: Ask) -> tokio::task::JoinHandle<Told> {
     let gate = gate.clone();
-    tokio::spawn(async move {
-        let told = gate.check(ask, None).await.unwrap();
-        if let Some(approval) = told.to_confirm {
-            gate.handed_over(approval).await.unwrap();
-        }
-        told
-    })
+    tokio::spawn(async move { gate.check(ask, None).await.unwrap() })
 }
 
 async fn pending(desk: &Desk) -> Vec<Value> {
@@ -702,5 +697,42 @@ async fn a_grant_lets_the_like_through_until_it_is_revoked_and_never_after() {
         (&list["items"][0]["state"], &list["items"][0]["revoked"]["note"]),
         (&json!("revoked"), &json!("enough"))
     );
+    gate.close().await;
+}
+
+const REWRITES: &str = r#"
+default = "ask"
+
+[[rule]]
+name = "lists"
+decide = "allow"
+tool = ["list_files"]
+action = ["list", "read", "search"]
+
+[[rewrite]]
+name = "lists stay short"
+tool = ["list_files"]
+clamp = { max_entries = 10 }
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rewrite_makes_the_call_smaller_and_the_original_is_kept_or_the_client_is_told() {
+    let house = House::new();
+    std::fs::write(house.dir.path().join("config/policy.toml"), REWRITES).unwrap();
+    let gate = house.open().await;
+    let session = gate.session("builtin".parse().unwrap(), None, text(&house.workspace), None).await.unwrap();
+    let input = json!({ "path": house.workspace, "max_entries": 100 });
+    let told = gate.check(house.ask(session, "c1", "list_files", &input), None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Allow, "{}", told.answer.reason);
+    assert_eq!(told.answer.input.unwrap()["max_entries"], 10);
+    let rewritten = told.judged.facts.rewritten.unwrap();
+    assert_eq!(rewritten.rewrites, ["lists stay short"]);
+    assert_ne!(rewritten.original_sha256, told.judged.facts.raw_sha256);
+
+    let cannot = Ask { can_rewrite: false, ..house.ask(session, "c2", "list_files", &input) };
+    let told = gate.check(cannot, None).await.unwrap();
+    assert_eq!(told.answer.decision, Decision::Deny);
+    assert_eq!(told.answer.rule.as_deref(), Some("lists stay short"));
+    assert!(told.answer.reason.contains("\"max_entries\":10"), "{}", told.answer.reason);
     gate.close().await;
 }

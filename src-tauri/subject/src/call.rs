@@ -88,6 +88,7 @@ pub fn judge(call: &RawCall<'_>, known: &Known) -> Judged {
         action_digest,
         raw_sha256: sha256(call.input),
         refused: reading.refused,
+        rewritten: None,
     };
     Judged { facts, input: Arc::new(input), card: Arc::new(card) }
 }

@@ -182,6 +182,7 @@ impl Agent {
             hold_ms: None,
             waiter: None,
             can_edit: true,
+            can_rewrite: true,
         };
         match self.gate.ask(ask).await {
             Verdict::Denied { reason, .. } => {

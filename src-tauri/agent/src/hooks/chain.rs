@@ -205,6 +205,7 @@ fn ask(call: &Call, id: String, tool: &str, input: Arc<[u8]>, again: Option<Appr
         hold_ms: None,
         waiter: None,
         can_edit: true,
+        can_rewrite: true,
     }
 }
 

@@ -215,6 +215,15 @@ fn denied_since(state: &State, approval: &Approval, now: At) -> Option<String> {
     }
 }
 
+/// The asker's process may end now without taking the question with it.
+pub(super) fn leave(state: &State, id: ApprovalId) -> Result<Decided, Refusal> {
+    let approval = state.approvals.get(&id).ok_or_else(|| gone(state, id))?;
+    if approval.waiter.is_none() {
+        return Ok(Decided::nothing(Outcome::Done));
+    }
+    Ok(Decided::done(vec![Fact::ApprovalAttached { approval: id, waiter: None }]))
+}
+
 pub(super) fn void(state: &State, id: ApprovalId, changed: &[String]) -> Result<Decided, Refusal> {
     match state.approvals.get(&id).map(|a| &a.state) {
         Some(ApprovalState::Approved { .. }) => {

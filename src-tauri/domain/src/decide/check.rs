@@ -25,6 +25,9 @@ pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Re
     if let Some(refused) = &facts.refused {
         return Ok(deny(state, check, DeniedBy::Refused { code: refused.code }, refused.reason.clone()));
     }
+    if let Some((rule, reason)) = &check.refused_rewrite {
+        return Ok(deny(state, check, DeniedBy::Policy { rule: rule.clone() }, reason.clone()));
+    }
     let mut ends = grants::dead(state, &check.judged, check.session);
     let mut decided = match judge(state, &check.judged, session, now) {
         Ruling::Allow { rules, grants, reason } => {

@@ -102,6 +102,7 @@ pub fn decide(state: &State, command: &Command, now: At) -> Result<Decided, Refu
             Ok(answer::cancel(state, selection, *reason, by.as_ref(), note.as_deref(), now))
         }
         Command::Consume { approval } => answer::consume(state, *approval, now),
+        Command::Leave { approval } => answer::leave(state, *approval),
         Command::Void { approval, changed } => answer::void(state, *approval, changed),
         Command::Tick => Ok(Decided::done(clock::due(state, now))),
         Command::Revoke { grants, by, note } => Ok(grants::revoke(state, grants, by, note.as_deref(), now)),

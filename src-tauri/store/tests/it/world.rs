@@ -187,6 +187,7 @@ pub(crate) fn call(tool: &str, subjects: Vec<Subject>, n: u64) -> CallFacts {
         raw_sha256: digest(n + 2_000_000),
         grantable: vec![OnForm::Exact, OnForm::Path],
         refused: None,
+        rewritten: None,
     }
 }
 
