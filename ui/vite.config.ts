@@ -8,7 +8,8 @@ const oldestEngine = "safari18.2";
 export default defineConfig({
   plugins: [svelte(), svelteTesting()],
   clearScreen: false,
-  server: { port: 1420, strictPort: true, host: "127.0.0.1" },
+  // A test reads docs/testing.md, which lies beside this folder.
+  server: { port: 1420, strictPort: true, host: "127.0.0.1", fs: { allow: [".."] } },
   build: { target: oldestEngine, cssTarget: oldestEngine, outDir: "dist", emptyOutDir: true, sourcemap: false, assetsInlineLimit: 0 },
   test: { environment: "jsdom", include: ["src/**/*.test.ts"] },
 });

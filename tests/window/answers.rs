@@ -61,7 +61,7 @@ fn a_selection_is_cancelled_at_once_and_the_rest_waits_on() {
         assert!(answer.reason().contains("Cancelled"), "{answer:?}");
     }
     assert!(third.waits());
-    assert_eq!(decisions(&ground), ["pending", "cancelled", "cancelled"]);
+    assert_eq!(decisions(&ground), ["pending", "cancelled by user", "cancelled by user"]);
 }
 
 #[test]

@@ -74,8 +74,8 @@ pub(crate) fn run(provider: Provider, form: Form) -> ExitCode {
 async fn tell(watcher: &mut Receiver<std::sync::Arc<Watched>>, form: Form) {
     loop {
         match watcher.recv().await {
-            Ok(watched) if form == Form::Json => say::json(&*watched),
-            Ok(watched) => told(&watched),
+            Ok(event) if form == Form::Json => say::json(&*event),
+            Ok(event) => told(&event),
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return,
         }

@@ -4,14 +4,40 @@
 use std::{
     fs,
     io::Write as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::LazyLock,
 };
 
 use serde_json::{Value, json};
 
 fn run(dir: &Path, arguments: &[&str], stdin: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+    run_as(Path::new(env!("CARGO_BIN_EXE_placet")), dir, arguments, stdin)
+}
+
+/// The program where a person keeps programs: the repository may itself lie in a temporary folder, from which nothing
+/// is installed.
+fn installed() -> &'static Path {
+    static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
+        let all = placet_ipc::home().unwrap().join(".cache/placet-tests");
+        // What earlier runs left.
+        for left in fs::read_dir(&all).into_iter().flatten().flatten() {
+            if !Path::new("/proc").join(left.file_name()).exists() {
+                fs::remove_dir_all(left.path()).unwrap();
+            }
+        }
+        let folder = all.join(std::process::id().to_string());
+        fs::create_dir_all(&folder).unwrap();
+        let copy = folder.join("placet");
+        // Another process copies: a file that is open for writing here could not be started by a test beside this one.
+        assert!(Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_placet")), &copy]).status().unwrap().success());
+        copy
+    });
+    &INSTALLED
+}
+
+fn run_as(program: &Path, dir: &Path, arguments: &[&str], stdin: &str) -> Output {
+    let mut command = Command::new(program);
     command.args(arguments).arg("--data-dir").arg(dir.join("d")).arg("--config-dir").arg(dir.join("c"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -118,7 +144,7 @@ fn a_policy_is_checked_and_tried() {
 
 fn install(dir: &Path, arguments: &[&str]) -> Output {
     let project = dir.join("w");
-    run(dir, &[arguments, &["--project", project.to_str().unwrap(), "--json"]].concat(), "")
+    run_as(installed(), dir, &[arguments, &["--project", project.to_str().unwrap(), "--json"]].concat(), "")
 }
 
 #[test]
@@ -154,7 +180,7 @@ fn a_client_gets_its_hook_once_and_loses_it_again() {
     let codex = said["clients"].as_array().unwrap().iter().find(|c| c["client"] == "codex").unwrap();
     assert_eq!(codex["state"], "not_installed");
 
-    fs::write(&settings, with.replace(env!("CARGO_BIN_EXE_placet"), "/nowhere/placet")).unwrap();
+    fs::write(&settings, with.replace(installed().to_str().unwrap(), "/nowhere/placet")).unwrap();
     let doctor = install(dir.path(), &["doctor"]);
     assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
 
