@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use placet_gate::{Flags, PlaceError, Places};
+use placet_gate::Flags;
 
 /// Approvals for AI agents' tool calls, in a window.
 #[derive(Debug, Parser)]
 #[command(name = "placet-desktop", version)]
 pub(crate) struct Args {
-    /// Start a scripted demo agent in a temporary workspace.
+    /// Start scripted demo agents in a temporary workspace, with a history and a policy of their own.
     #[arg(long)]
     pub(crate) demo: bool,
     /// Start without showing the window; it waits in the tray.
@@ -27,11 +27,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn places(&self) -> Result<Places, PlaceError> {
-        Places::new(&Flags {
-            data_dir: self.data_dir.clone(),
-            config_dir: self.config_dir.clone(),
-            socket: self.socket.clone(),
-        })
+    /// Where the person wants things to lie, as far as they say.
+    pub(crate) fn flags(&self) -> Flags {
+        Flags { data_dir: self.data_dir.clone(), config_dir: self.config_dir.clone(), socket: self.socket.clone() }
     }
 }

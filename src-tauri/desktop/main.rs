@@ -16,6 +16,7 @@ mod window;
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser as _;
+use placet_agent::demo::Home;
 use placet_gate::Places;
 
 use crate::{args::Args, opened::Opened};
@@ -25,20 +26,31 @@ fn main() -> ExitCode {
         return code;
     }
     let args = Args::parse();
-    let places = match args.places() {
-        Ok(places) => places,
-        Err(error) => return failed(&error),
+    let (places, home) = match places(&args) {
+        Ok(found) => found,
+        Err(error) => return failed(&*error),
     };
     if opened::show_the_first(&places) {
         return ExitCode::SUCCESS;
     }
-    match run(&args, &places) {
+    match run(&args, &places, home) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
     }
 }
 
-fn run(args: &Args, places: &Places) -> Result<(), Box<dyn std::error::Error>> {
+/// Where everything lies. A demo has a home of its own for what the flags leave open: it never touches the person's
+/// own history and policy.
+fn places(args: &Args) -> Result<(Places, Option<Home>), Box<dyn std::error::Error>> {
+    let flags = args.flags();
+    if !args.demo {
+        return Ok((Places::new(&flags)?, None));
+    }
+    let home = Home::new()?;
+    Ok((home.places(&flags)?, Some(home)))
+}
+
+fn run(args: &Args, places: &Places, home: Option<Home>) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("placet").build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let opened = Arc::new(runtime.block_on(Opened::open(places.clone())));
@@ -49,7 +61,7 @@ fn run(args: &Args, places: &Places) -> Result<(), Box<dyn std::error::Error>> {
     let app = window::build(args, places, Arc::clone(&opened))?;
     let closing = Arc::clone(&opened);
     let handle = runtime.handle().clone();
-    let mut demo = demo;
+    let (mut demo, mut home) = (demo, home);
     app.run(move |app, event| {
         if let tauri::RunEvent::Exit = event {
             placement::keep(app);
@@ -57,6 +69,9 @@ fn run(args: &Args, places: &Places) -> Result<(), Box<dyn std::error::Error>> {
                 handle.block_on(demo.stop());
             }
             handle.block_on(closing.close());
+            if let Some(home) = home.take() {
+                home.remove();
+            }
         }
     });
     Ok(())

@@ -4,6 +4,7 @@
 //! done in the temporary workspace, and each session's own id begins with `demo-`.
 
 mod hands;
+mod home;
 mod patch;
 mod script;
 mod terminal;
@@ -23,6 +24,7 @@ use crate::{
     corridor::{Ask, Gate, Ran, Verdict},
     tools::{Toolbox, Workspace},
 };
+pub use home::Home;
 use script::{Script, Scripted};
 pub use terminal::{play, terminal};
 

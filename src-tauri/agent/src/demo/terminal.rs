@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use placet_domain::Policy;
-use placet_gate::{Flags, Host, Places};
+use placet_gate::{Flags, Host};
 use serde_json::json;
 
-use super::{DemoError, POLICY_ADDITION, make_workspace};
+use super::{DemoError, Home, make_workspace};
 use crate::{
     Bus, Options, Stop, Summary,
     corridor::Gate,
@@ -19,16 +18,13 @@ use crate::{
 /// Runs the demo with a gate of its own, in a temporary folder, under the default policy and one more rule. Nobody is
 /// there to ask: what would be asked is denied, saying so.
 pub async fn terminal(bus: Bus, stop: Stop) -> Result<Summary, DemoError> {
-    let home = tempfile::Builder::new().prefix("placet-demo-gate-").tempdir()?;
-    let config = home.path().join("config");
-    std::fs::create_dir(&config)?;
-    std::fs::write(config.join("policy.toml"), format!("{}{POLICY_ADDITION}", Policy::default_text()))?;
-    let flags = Flags { data_dir: Some(home.path().join("data")), config_dir: Some(config), socket: None };
-    let places = Places::new(&flags).map_err(std::io::Error::other)?;
+    let home = Home::new()?;
+    let places = home.places(&Flags::default())?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let gate = placet_gate::open(placet_gate::Options { places, host: Host::Serve, version }).await?;
     let summary = play(gate.clone(), bus, stop).await;
     gate.close().await;
+    home.remove();
     summary
 }
 

@@ -128,7 +128,7 @@ impl Chain {
         let input = raw.filter(|_| untouched).unwrap_or_else(|| bytes_of(&call.input));
         match self.gate.ask(ask(call, call.id.clone(), &call.tool, input, again)).await {
             Verdict::Allowed(cleared) => {
-                let by_policy = cleared.approval().is_none() && *cleared.input() != call.input;
+                let by_policy = cleared.call().rewritten.is_some();
                 Judgement::Cleared { rewritten: !untouched || by_policy, cleared }
             }
             Verdict::Denied { reason, approval } => Judgement::Denied { reason, by: "gate".to_owned(), approval },
