@@ -5,6 +5,7 @@
 //! here approves or grants.
 
 mod arguments;
+mod ask;
 mod exit;
 mod explain;
 mod history;

@@ -9,21 +9,14 @@ use placet_ipc::{Moment, Waker, wait_for};
 use rustix::process::{PidfdFlags, getppid, pidfd_open};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::ask::{Rung, Watch};
+
 /// Rings when waiting has no sense any more.
 #[derive(Debug)]
 pub(crate) struct Bell {
     signalled: UnixStream,
     parent: Option<OwnedFd>,
     stdout: std::io::Stdout,
-}
-
-/// Why it rang.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rung {
-    /// The client's time is over, or it was interrupted: it still reads what we say.
-    Signal,
-    /// Nobody reads it any more.
-    ClientGone,
 }
 
 impl Bell {
@@ -41,26 +34,6 @@ impl Bell {
         Ok(Self { signalled, parent, stdout: std::io::stdout() })
     }
 
-    /// What to wake for, in the order that [`Self::rung`] knows.
-    pub(crate) fn wakers(&self) -> Vec<Waker<'_>> {
-        let mut wakers = vec![Waker::readable(self.signalled.as_fd()), Waker::hung_up(self.stdout.as_fd())];
-        wakers.extend(self.parent.as_ref().map(|parent| Waker::readable(parent.as_fd())));
-        wakers
-    }
-
-    /// What the waker at this place means.
-    pub(crate) fn rung(place: usize) -> Rung {
-        match place {
-            0 => Rung::Signal,
-            _ => Rung::ClientGone,
-        }
-    }
-
-    /// Waits for it to ring, at most until a moment.
-    pub(crate) fn listen(&self, until: Moment) -> Option<Rung> {
-        wait_for(&self.wakers(), until).map(Self::rung)
-    }
-
     /// Reads the whole of stdin, at most `most` bytes of it, as long as nothing rings and the time is not over.
     ///
     /// # Errors
@@ -75,7 +48,7 @@ impl Bell {
             match wait_for(&wakers, until) {
                 None => return Err(NoPayload::Late),
                 Some(0) => {}
-                Some(place) => return Err(NoPayload::Rung(Self::rung(place - 1))),
+                Some(place) => return Err(NoPayload::Rung(self.rung(place - 1))),
             }
             // Below the buffer of std, which would hide from the poll what it has read ahead.
             let count = match rustix::io::read(&stdin, &mut chunk) {
@@ -88,6 +61,21 @@ impl Bell {
                 return Err(NoPayload::TooLarge);
             }
             payload.extend_from_slice(&chunk[..count]);
+        }
+    }
+}
+
+impl Watch for Bell {
+    fn wakers(&self) -> Vec<Waker<'_>> {
+        let mut wakers = vec![Waker::readable(self.signalled.as_fd()), Waker::hung_up(self.stdout.as_fd())];
+        wakers.extend(self.parent.as_ref().map(|parent| Waker::readable(parent.as_fd())));
+        wakers
+    }
+
+    fn rung(&self, place: usize) -> Rung {
+        match place {
+            0 => Rung::Signal,
+            _ => Rung::ClientGone,
         }
     }
 }

@@ -5,7 +5,6 @@
 //! call, so it uses no runtime and reads no more than it must.
 
 mod arguments;
-mod ask;
 mod bell;
 mod claude_code;
 mod codex;
@@ -32,11 +31,13 @@ use placet_ipc::{Flags, MAX_LINE_BYTES, Moment, Places, message::Decision};
 
 use self::{
     arguments::Arguments,
-    ask::{Asking, Memory, Outcome},
-    bell::{Bell, NoPayload, Rung},
-    dialect::{Call, Caller, Event, Output, Place, Said},
+    dialect::{Event, Output, Place, Said},
 };
-pub(crate) use dialect::Client;
+pub(crate) use self::{
+    bell::{Bell, NoPayload},
+    dialect::{Call, Caller, Client, Report},
+};
+use crate::ask::{self, Asker, Asking, Memory, Outcome, Rung};
 
 /// How long before the client's own limit our answer is out.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -98,9 +99,9 @@ impl Hook {
         match event {
             Event::Ask(caller, call) => self.ask(&places, &caller, &call, &bell, deadline),
             // What these tell changes nothing for the client, so it is not held up and hears nothing.
-            Event::Report(caller, report) => quietly(ask::report(&places, self.client, &caller, report)),
-            Event::Begin(caller) => quietly(ask::begin(&places, self.client, &caller)),
-            Event::End(caller, summary) => quietly(ask::end(&places, self.client, &caller, summary)),
+            Event::Report(caller, report) => quietly(ask::report(&places, self.client.name(), &caller, report)),
+            Event::Begin(caller) => quietly(ask::begin(&places, self.client.name(), &caller)),
+            Event::End(caller, summary) => quietly(ask::end(&places, self.client.name(), &caller, summary)),
             Event::Nothing => ExitCode::SUCCESS,
         }
     }
@@ -124,7 +125,13 @@ impl Hook {
                 MARGIN.as_secs()
             ));
         }
-        let mut asking = Asking { places, client: self.client, caller, bell, deadline, memory: Memory::default() };
+        let asker = Asker {
+            agent: self.client.name().to_owned(),
+            gives_time_for: "its hook",
+            comes_back: self.client.hard_cap().is_some(),
+        };
+        let memory = Memory::default();
+        let mut asking = Asking { places, asker: &asker, caller, watch: bell, deadline, memory };
         match asking.ask(call) {
             Outcome::Answered(answer) => {
                 let said = match answer.decision {

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use placet_domain::{ApprovalId, PathText, SessionId};
 use placet_ipc::{
-    Client as Connection, ClientError, ErrorBody, Moment, Places, Waited,
+    Client as Connection, ClientError, ErrorBody, Moment, Places, Waited, Waker,
     message::{
         CallCheck, CallChecked, CallPending, CallReport, CallWithdraw, Done, SessionStart, SessionStarted, SessionStop,
         method,
@@ -13,10 +13,7 @@ use placet_ipc::{
     result,
 };
 
-use super::{
-    bell::{Bell, Rung},
-    dialect::{Call, Caller, Client, Report},
-};
+use crate::hook::{Call, Caller, Report};
 
 /// How long a gate that was never reached is tried: with the rest of the program it stays within two seconds.
 const REACH: Duration = Duration::from_millis(1_300);
@@ -33,6 +30,49 @@ const LAST_STEP: Duration = Duration::from_secs(1);
 /// How many attempts are quick ones: about five seconds.
 const QUICK_ATTEMPTS: u32 = 20;
 
+/// Who asks, as the gate and the agent's reader know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    /// The agent's name in the history.
+    pub(crate) agent: String,
+    /// What the agent gives us time for: "its hook".
+    pub(crate) gives_time_for: &'static str,
+    /// The question stays open when our time is over, and the next call of the same kind finds it again: for agents
+    /// that cannot wait for a person.
+    pub(crate) comes_back: bool,
+}
+
+/// What may end or accompany a wait.
+pub(crate) trait Watch {
+    /// What to wake for.
+    fn wakers(&self) -> Vec<Waker<'_>>;
+
+    /// What the waker at this place means.
+    fn rung(&self, place: usize) -> Rung;
+
+    /// How often to be told that a person is still being asked.
+    fn beat(&self) -> Option<Duration> {
+        None
+    }
+
+    /// A person is being asked, or still is.
+    fn waiting(&self) {}
+
+    /// Waits for it to ring, at most until a moment.
+    fn listen(&self, until: Moment) -> Option<Rung> {
+        placet_ipc::wait_for(&self.wakers(), until).map(|place| self.rung(place))
+    }
+}
+
+/// Why waiting has no sense any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rung {
+    /// The client's time is over, or it was interrupted: it still reads what we say.
+    Signal,
+    /// Nobody reads it any more.
+    ClientGone,
+}
+
 /// What a wait ended with.
 #[derive(Debug)]
 pub(crate) enum Outcome {
@@ -45,12 +85,11 @@ pub(crate) enum Outcome {
 }
 
 /// A question on its way.
-#[derive(Debug)]
 pub(crate) struct Asking<'a> {
     pub(crate) places: &'a Places,
-    pub(crate) client: Client,
+    pub(crate) asker: &'a Asker,
     pub(crate) caller: &'a Caller,
-    pub(crate) bell: &'a Bell,
+    pub(crate) watch: &'a dyn Watch,
     /// When our answer must be out.
     pub(crate) deadline: Moment,
     pub(crate) memory: Memory,
@@ -82,7 +121,7 @@ impl Asking<'_> {
             let limit = if self.memory.reached { self.deadline } else { first_by };
             let next = Moment::in_(step(attempt)).min(limit);
             attempt = if self.memory.reached { attempt + 1 } else { 0 };
-            if let Some(rung) = self.bell.listen(next) {
+            if let Some(rung) = self.watch.listen(next) {
                 return Outcome::Rung(rung);
             }
             if limit.left().is_zero() {
@@ -105,14 +144,16 @@ impl Asking<'_> {
         let session = match self.memory.session {
             // Without an id of the client's own a second start would make a second session.
             Some(session) if self.caller.session.is_none() => session,
-            Some(_) | None => start(&mut connection, self.client, self.caller, self.deadline.min(Moment::in_(PROMPT)))?,
+            Some(_) | None => start(&mut connection, &self.asker.agent, self.caller, self.deadline.min(Moment::in_(PROMPT)))?,
         };
         self.memory.session = Some(session);
         let check = self.check(session, call);
         let id = connection.send(method::CALL_CHECK, &check, self.deadline)?;
         let connection = self.memory.connection.insert(connection);
         loop {
-            match connection.wait(&self.bell.wakers(), self.deadline)? {
+            let beat = self.watch.beat().filter(|_| self.memory.approval.is_some());
+            let until = beat.map_or(self.deadline, |beat| Moment::in_(beat).min(self.deadline));
+            match connection.wait(&self.watch.wakers(), until)? {
                 Waited::Response(response) if response.id.as_ref() == Some(&id) => {
                     return result(response).map(|answer| Outcome::Answered(Box::new(answer)));
                 }
@@ -120,9 +161,11 @@ impl Asking<'_> {
                     let pending: CallPending = serde_json::from_str(told.params.get())
                         .map_err(|error| ClientError::Malformed(error.to_string()))?;
                     self.memory.approval = Some(pending.approval);
+                    self.watch.waiting();
                 }
                 Waited::Response(_) | Waited::Notification(_) => {}
-                Waited::Woken(place) => return Ok(Outcome::Rung(Bell::rung(place))),
+                Waited::Woken(place) => return Ok(Outcome::Rung(self.watch.rung(place))),
+                Waited::Deadline if !self.deadline.left().is_zero() => self.watch.waiting(),
                 Waited::Deadline => return Ok(Outcome::Failed(self.nobody_answered())),
             }
         }
@@ -131,10 +174,7 @@ impl Asking<'_> {
     fn check(&self, session: SessionId, call: &Call) -> CallCheck {
         let left = self.deadline.left();
         let told = milliseconds(left.saturating_sub(HEAD_START).max(left / 2));
-        // A client that gives up within a minute whatever it is told cannot wait for a person: its question stays
-        // open, and the next call of the same kind finds it again.
-        let (deadline_ms, hold_ms) =
-            if self.client.hard_cap().is_some() { (None, Some(told)) } else { (Some(told), None) };
+        let (deadline_ms, hold_ms) = if self.asker.comes_back { (None, Some(told)) } else { (Some(told), None) };
         CallCheck {
             session,
             call_id: call.id.clone(),
@@ -164,19 +204,19 @@ impl Asking<'_> {
     }
 
     fn nobody_answered(&self) -> String {
-        let name = self.client.name();
         format!(
-            "Nobody answered in the time that {name} gives its hook, so Placet denied the call. It is not a person's \
-             no: ask the person, then call again."
+            "Nobody answered in the time that {} gives {}, so Placet denied the call. It is not a person's no: ask \
+             the person, then call again.",
+            self.asker.agent, self.asker.gives_time_for
         )
     }
 }
 
 /// Tells the gate what became of a call. Nothing depends on it for the client, so nothing is said if it fails.
-pub(crate) fn report(places: &Places, client: Client, caller: &Caller, report: Report) -> Result<(), ClientError> {
+pub(crate) fn report(places: &Places, agent: &str, caller: &Caller, report: Report) -> Result<(), ClientError> {
     let deadline = Moment::in_(REACH);
     let mut connection = connect(places, REACH)?;
-    let session = start(&mut connection, client, caller, deadline)?;
+    let session = start(&mut connection, agent, caller, deadline)?;
     let mut report = CallReport {
         session,
         call_id: report.id,
@@ -194,21 +234,21 @@ pub(crate) fn report(places: &Places, client: Client, caller: &Caller, report: R
 }
 
 /// Tells the gate that a session begins.
-pub(crate) fn begin(places: &Places, client: Client, caller: &Caller) -> Result<(), ClientError> {
+pub(crate) fn begin(places: &Places, agent: &str, caller: &Caller) -> Result<(), ClientError> {
     let mut connection = connect(places, REACH)?;
-    start(&mut connection, client, caller, Moment::in_(REACH)).map(drop)
+    start(&mut connection, agent, caller, Moment::in_(REACH)).map(drop)
 }
 
 /// Tells the gate that a session ends.
 pub(crate) fn end(
     places: &Places,
-    client: Client,
+    agent: &str,
     caller: &Caller,
     summary: Option<String>,
 ) -> Result<(), ClientError> {
     let deadline = Moment::in_(REACH);
     let mut connection = connect(places, REACH)?;
-    let session = start(&mut connection, client, caller, deadline)?;
+    let session = start(&mut connection, agent, caller, deadline)?;
     connection.call_until::<_, Done>(method::SESSION_STOP, &SessionStop { session, summary }, deadline).map(drop)
 }
 
@@ -218,13 +258,12 @@ fn connect(places: &Places, patience: Duration) -> Result<Connection, ClientErro
 
 fn start(
     connection: &mut Connection,
-    client: Client,
+    agent: &str,
     caller: &Caller,
     deadline: Moment,
 ) -> Result<SessionId, ClientError> {
     use std::os::unix::ffi::OsStrExt as _;
-    let agent = client
-        .name()
+    let agent = agent
         .parse()
         .map_err(|e: placet_domain::session::NotAnAgentName| ClientError::Malformed(e.to_string()))?;
     let cwd = cwd(caller);
