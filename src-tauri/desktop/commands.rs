@@ -1,5 +1,5 @@
-//! The desk's methods as commands of the window: the name with `_` for `.`, the parameters under `params`. Each is one
-//! call; which window may give it is said in `src-tauri/permissions`.
+//! The desk's methods and those of the built-in agent as commands of the window: the name with `_` for `.`, the
+//! parameters under `params`. Each is one call; which window may give it is said in `src-tauri/permissions`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::opened::Opened;
 macro_rules! commands {
     ($($name:ident = $method:literal;)*) => {
         $(
-            #[doc = concat!("`", $method, "` of the desk.")]
+            #[doc = concat!("`", $method, "`.")]
             #[tauri::command]
             pub(crate) async fn $name(
                 opened: State<'_, Arc<Opened>>,
@@ -55,4 +55,6 @@ commands! {
     policy_put = "policy.put";
     pause = "pause";
     resume = "resume";
+    agent_start = "agent.start";
+    agent_stop = "agent.stop";
 }

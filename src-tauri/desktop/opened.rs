@@ -1,20 +1,29 @@
 //! The gate behind the window, or why there is none: then the window says so, and every command is refused.
 
+use placet_agent::{Order, Runs};
+use placet_domain::{RefusalCode, SessionId};
 use placet_gate::{Desk, ErrorBody, Gate, Host, Options, Places, Seat, show_running_window};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// A gate, or the reason why it could not be opened.
 pub(crate) enum Opened {
-    Gate { gate: Gate, desk: Desk, _log: Option<placet_gate::LogGuard> },
+    Gate { gate: Gate, desk: Desk, runs: Runs, _log: Option<placet_gate::LogGuard> },
     Failed { message: String },
 }
 
 impl Opened {
     pub(crate) async fn open(places: Places) -> Self {
         let log = places.prepare().ok().and_then(|()| placet_gate::start_log(&places).ok());
+        let (config, data) = (places.config.clone(), places.data.clone());
         let options = Options { places, host: Host::Window, version: env!("CARGO_PKG_VERSION").to_owned() };
         match placet_gate::open(options).await {
-            Ok(gate) => Self::Gate { desk: gate.desk(Seat::Window), gate, _log: log },
+            Ok(gate) => {
+                let runs = Runs::new(gate.clone(), &config, &data);
+                let broken_off = runs.clone();
+                tokio::spawn(async move { broken_off.take_up().await });
+                Self::Gate { desk: gate.desk(Seat::Window), gate, runs, _log: log }
+            }
             Err(error) => {
                 tracing::error!(%error, "the gate could not be opened");
                 Self::Failed { message: error.to_string() }
@@ -30,9 +39,12 @@ impl Opened {
     }
 
     pub(crate) async fn call(&self, method: &str, params: Option<Value>) -> Result<Value, ErrorBody> {
-        match self {
-            Self::Gate { desk, .. } => desk.call(method, params.unwrap_or(Value::Null)).await,
-            Self::Failed { message } => Err(ErrorBody::not_open(message)),
+        let params = params.unwrap_or(Value::Null);
+        match (self, method) {
+            (Self::Gate { runs, .. }, "agent.start") => start(runs, params).await,
+            (Self::Gate { runs, .. }, "agent.stop") => stop(runs, params),
+            (Self::Gate { desk, .. }, method) => desk.call(method, params).await,
+            (Self::Failed { message }, _) => Err(ErrorBody::not_open(message)),
         }
     }
 
@@ -41,6 +53,26 @@ impl Opened {
             gate.close().await;
         }
     }
+}
+
+async fn start(runs: &Runs, params: Value) -> Result<Value, ErrorBody> {
+    let order = Order::deserialize(params).map_err(|error| ErrorBody::invalid_params(error.to_string()))?;
+    let session = runs.start(order).await.map_err(|error| ErrorBody::invalid_params(error.to_string()))?;
+    Ok(json!({ "session": session }))
+}
+
+fn stop(runs: &Runs, params: Value) -> Result<Value, ErrorBody> {
+    /// The parameters.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Which {
+        session: SessionId,
+    }
+    let Which { session } = Which::deserialize(params).map_err(|error| ErrorBody::invalid_params(error.to_string()))?;
+    if runs.stop(session) {
+        return Ok(json!({}));
+    }
+    Err(RefusalCode::NoSuchSession.because("No run of the built-in agent has this session here.").into())
 }
 
 /// Shows the window that has this data directory open already, if there is one.

@@ -1,7 +1,10 @@
 //! `agent.toml` in the configuration directory: the provider, hooks, MCP servers, bounds and profiles of the built-in
 //! agent. It is the operator's alone; nothing in a workspace is read as configuration.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use placet_domain::AgentName;
 use serde::Deserialize;
@@ -97,6 +100,22 @@ pub struct Profile {
 /// What is wrong with the file, or with what it names.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
+    /// It cannot be read.
+    #[error("{path} cannot be read ({source}): it names the provider that answers the agent; see docs/agent.md")]
+    NoFile {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Another provider is named.
+    #[error("agent.toml names the provider {named}, not {wanted}")]
+    OtherProvider {
+        /// What stands there.
+        named: &'static str,
+        /// What was asked for.
+        wanted: String,
+    },
     /// It is no TOML, or not of this shape; the message names the line.
     #[error("agent.toml: {0}")]
     Unreadable(#[from] toml::de::Error),
@@ -126,6 +145,19 @@ impl Config {
     /// Reads the text of the file.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         Ok(toml::from_str(text)?)
+    }
+
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| ConfigError::NoFile { path: path.to_owned(), source })?;
+        Self::parse(&text)
+    }
+
+    /// Whether the provider is of this kind: `openai` or `anthropic`.
+    pub fn must_be(&self, kind: &str) -> Result<(), ConfigError> {
+        let named = self.provider.as_ref().ok_or(ConfigError::NoProvider)?.kind();
+        if named == kind { Ok(()) } else { Err(ConfigError::OtherProvider { named, wanted: kind.to_owned() }) }
     }
 
     /// The options of a run. Keys are read and MCP servers started now.
@@ -163,6 +195,14 @@ impl Config {
 }
 
 impl ProviderConfig {
+    /// As it is written in the file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OpenAi { .. } => "openai",
+            Self::Anthropic { .. } => "anthropic",
+        }
+    }
+
     /// The provider, its key read.
     pub fn open(&self) -> Result<Arc<dyn Provider>, ConfigError> {
         let or = |url: &Option<String>, usual: &str| url.clone().unwrap_or_else(|| usual.to_owned());

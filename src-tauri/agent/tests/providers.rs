@@ -4,12 +4,7 @@
 mod house;
 mod wire;
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpListener,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use house::House;
 use placet_agent::{
@@ -24,53 +19,7 @@ use placet_agent::{
 };
 use placet_gate::Host;
 use serde_json::{Value, json};
-
-/// A server that gives these answers in order, each a whole HTTP response, and keeps the requests.
-struct Server {
-    url: String,
-    heard: Arc<Mutex<Vec<(String, Value)>>>,
-}
-
-impl Server {
-    fn start(answers: Vec<String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let keeping = Arc::clone(&heard);
-        std::thread::spawn(move || {
-            for answer in answers {
-                let (mut stream, _) = listener.accept().unwrap();
-                let mut reader = BufReader::new(stream.try_clone().unwrap());
-                let (mut top, mut length) = (String::new(), 0);
-                loop {
-                    let mut line = String::new();
-                    reader.read_line(&mut line).unwrap();
-                    if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                        length = value.trim().parse().unwrap();
-                    }
-                    if line == "\r\n" {
-                        break;
-                    }
-                    top.push_str(&line);
-                }
-                let mut body = vec![0; length];
-                reader.read_exact(&mut body).unwrap();
-                keeping.lock().unwrap().push((top, serde_json::from_slice(&body).unwrap()));
-                stream.write_all(answer.as_bytes()).unwrap();
-            }
-        });
-        Self { url, heard }
-    }
-
-    fn heard(&self) -> Vec<(String, Value)> {
-        self.heard.lock().unwrap().clone()
-    }
-}
-
-fn stream(events: &[Value], last: &str) -> String {
-    let body = events.iter().map(|event| format!("data: {event}\n\n")).collect::<Vec<_>>().concat();
-    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}{last}")
-}
+use wire::server::{Server, stream};
 
 fn failure(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
@@ -228,7 +177,7 @@ async fn a_wrong_key_is_said_clearly_and_not_tried_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_not_there_is_tried_and_given_up_with_its_address() {
     let house = House::new();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let provider = Arc::new(OpenAi { base_url: format!("http://{nobody}"), model: "m".into(), key: None });
     let Ending::ProviderFailed { message } = run(&house, provider).await.ending else { panic!() };
     assert!(message.contains(&nobody.to_string()), "{message}");

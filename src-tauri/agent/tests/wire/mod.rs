@@ -1,6 +1,8 @@
 //! Strict validators of what each provider takes, written from their references: what a server would refuse fails here.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, missing_docs)]
 
+pub mod server;
+
 use serde_json::Value;
 
 /// OpenAI's chat completions: every `tool_calls` entry is answered by exactly one `tool` message before anything else.
