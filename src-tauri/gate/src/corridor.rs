@@ -92,11 +92,22 @@ impl Gate {
         workspace: PathText,
         parent: Option<SessionId>,
     ) -> Result<SessionId, Refusal> {
+        self.enter(&workspace).await?;
         let command = Command::StartSession { session: ids::session(), agent, client_session, workspace, parent };
         let Outcome::Session(session) = self.writer().decide(command).await? else {
             return Err(RefusalCode::NoSuchSession.because("The session could not be started."));
         };
         Ok(session)
+    }
+
+    /// The workspace's own policy holds before its session makes a call.
+    async fn enter(&self, workspace: &PathText) -> Result<(), Refusal> {
+        let (gate, workspace) = (self.clone(), workspace.clone());
+        let entered = self.runtime().spawn_blocking(move || gate.inner.policy.enter(&workspace)).await;
+        for command in entered.map_err(|_| RefusalCode::NotWritten.because("The workspace could not be looked at."))? {
+            self.writer().decide(command).await?;
+        }
+        Ok(())
     }
 
     /// Ends a session; what it asked is withdrawn.

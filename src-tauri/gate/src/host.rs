@@ -21,7 +21,7 @@ use crate::{
     armed::Armed,
     clock::Clock,
     policy_file::PolicyFile,
-    process, socket, timer, watch, writer,
+    process, socket, tightening, timer, watch, writer,
     writer::{Loaded, Message},
 };
 
@@ -182,7 +182,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
     for (alert, message) in alerts {
         writer.decide(Command::Alert { alert: alert.to_owned(), message }).await?;
     }
-    let policy = PolicyFile::new(&places.config, &places.data, bindings()?);
+    let policy = PolicyFile::new(&places.config, &places.data, Path::new(tightening::ADMINISTRATORS), bindings()?);
     let commands = policy
         .first()
         .map_err(|source| OpenError::Io { what: "the policy file could not be read or written", source })?;
@@ -262,10 +262,9 @@ impl Gate {
     /// Reads the policy file again and says what came of it.
     pub(crate) async fn reload_policy(&self) {
         let gate = self.clone();
-        let command = tokio::task::spawn_blocking(move || gate.inner.policy.again()).await.ok().flatten();
-        if let Some(command) = command
-            && let Err(refusal) = self.writer().decide(command).await
-        {
+        let commands = tokio::task::spawn_blocking(move || gate.inner.policy.again()).await.unwrap_or_default();
+        for command in commands {
+            let Err(refusal) = self.writer().decide(command).await else { continue };
             tracing::error!(%refusal, "the policy was read but not recorded");
         }
     }

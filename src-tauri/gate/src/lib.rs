@@ -16,6 +16,7 @@ mod policy_file;
 mod process;
 mod readable;
 mod socket;
+mod tightening;
 mod timer;
 mod watch;
 mod workspace;

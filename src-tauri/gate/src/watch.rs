@@ -10,10 +10,13 @@ use std::{
 };
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
-use placet_domain::{Approval, ApprovalId, ApprovalState, Fact, Subject};
-use tokio::sync::{broadcast, mpsc};
+use placet_domain::{Approval, ApprovalId, ApprovalState, Fact, PathText, Subject};
+use tokio::{
+    sync::{broadcast, mpsc},
+    time::Instant,
+};
 
-use crate::Gate;
+use crate::{Gate, tightening};
 
 /// The policy file is read this long after its last change.
 const POLICY_SETTLES: Duration = Duration::from_millis(200);
@@ -43,6 +46,13 @@ pub(crate) async fn run(gate: Gate) {
     if let Err(error) = watcher.watch(&policy_folder, RecursiveMode::NonRecursive) {
         tracing::error!(%error, "the policy's folder cannot be watched");
     }
+    // Where there is no such folder there is nothing to watch; a restart sees one that is made later.
+    if let Some(folder) = Path::new(tightening::ADMINISTRATORS).parent()
+        && folder.is_dir()
+        && let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive)
+    {
+        tracing::warn!(%error, "the administrator's policy is not watched");
+    }
     let mut facts = gate.facts();
     let mut folders = Watched::default();
     for approval in gate.look(|state| state.approvals.values().cloned().collect::<Vec<_>>()) {
@@ -50,14 +60,22 @@ pub(crate) async fn run(gate: Gate) {
     }
     // A change between the first reading and the watch would not be heard.
     let mut policy_changed = true;
+    let mut due = Instant::now() + POLICY_SETTLES;
     let mut stale = BTreeSet::new();
     loop {
-        let settle = if policy_changed { POLICY_SETTLES } else { CARDS_SETTLE };
         tokio::select! {
             change = changes.recv() => {
                 let Some(path) = change else { return };
-                policy_changed |= path == gate.inner.policy.path();
-                stale.extend(folders.about(&path));
+                let of_policy = path == gate.inner.policy.path()
+                    || path == Path::new(tightening::ADMINISTRATORS)
+                    || path.file_name() == Some(OsStr::new(tightening::OF_WORKSPACE));
+                let about = folders.about(&path);
+                // Only what matters puts the moment off: a busy folder must not keep a policy from being read.
+                if of_policy || !about.is_empty() {
+                    policy_changed |= of_policy;
+                    stale.extend(about);
+                    due = Instant::now() + if policy_changed { POLICY_SETTLES } else { CARDS_SETTLE };
+                }
             }
             fact = facts.recv() => match fact {
                 Ok(entry) => follow(&gate, &mut watcher, &mut folders, &entry.fact),
@@ -67,7 +85,7 @@ pub(crate) async fn run(gate: Gate) {
                 }
                 Err(broadcast::error::RecvError::Closed) => return,
             },
-            () = tokio::time::sleep(settle), if policy_changed || !stale.is_empty() => {
+            () = tokio::time::sleep_until(due), if policy_changed || !stale.is_empty() => {
                 if std::mem::take(&mut policy_changed) {
                     gate.reload_policy().await;
                 }
@@ -85,6 +103,9 @@ pub(crate) async fn run(gate: Gate) {
 }
 
 fn follow(gate: &Gate, watcher: &mut RecommendedWatcher, folders: &mut Watched, fact: &Fact) {
+    if let Fact::SessionStarted { workspace, .. } = fact {
+        folders.add_workspace(watcher, workspace);
+    }
     let Some(id) = fact.approval() else { return };
     match gate.look(|state| state.approvals.get(&id).filter(|a| a.state == ApprovalState::Pending).cloned()) {
         Some(approval) => folders.add(watcher, &approval),
@@ -95,10 +116,21 @@ fn follow(gate: &Gate, watcher: &mut RecommendedWatcher, folders: &mut Watched, 
 /// Which folder is watched for which approvals.
 #[derive(Default)]
 struct Watched {
+    workspaces: BTreeSet<PathBuf>,
     folders: BTreeMap<PathBuf, BTreeSet<ApprovalId>>,
 }
 
 impl Watched {
+    /// For its own policy file, for as long as the gate runs.
+    fn add_workspace(&mut self, watcher: &mut RecommendedWatcher, workspace: &PathText) {
+        let folder = PathBuf::from(OsStr::from_bytes(workspace.bytes()));
+        if self.workspaces.insert(folder.clone())
+            && let Err(error) = watcher.watch(&folder, RecursiveMode::NonRecursive)
+        {
+            tracing::debug!(%error, "a workspace cannot be watched");
+        }
+    }
+
     fn add(&mut self, watcher: &mut RecommendedWatcher, approval: &Approval) {
         for folder in folders_of(approval) {
             let ids = self.folders.entry(folder.clone()).or_default();
@@ -114,7 +146,7 @@ impl Watched {
     fn remove(&mut self, watcher: &mut RecommendedWatcher, id: ApprovalId) {
         self.folders.retain(|folder, ids| {
             ids.remove(&id);
-            if ids.is_empty() {
+            if ids.is_empty() && !self.workspaces.contains(folder) {
                 // A folder that is gone is not watched any more anyway.
                 let _ = watcher.unwatch(folder);
             }
