@@ -1,10 +1,8 @@
 //! Facts on their way to the window, the tray and the notifications: each once, after it is on disk.
 
-use std::time::Duration;
-
 use placet_gate::Gate;
 use tauri::{AppHandle, Emitter as _, async_runtime};
-use tokio::sync::broadcast::error::RecvError;
+use tokio::{sync::broadcast::error::RecvError, time::Instant};
 
 use crate::{notification::Notifier, tray, window};
 
@@ -15,7 +13,7 @@ pub(crate) fn follow(app: AppHandle, gate: Gate) {
         let mut notifier = Notifier::new(app.clone());
         tray::update(&app, &gate);
         loop {
-            let patience = notifier.due().unwrap_or(Duration::MAX);
+            let due = notifier.due();
             tokio::select! {
                 fact = facts.recv() => match fact {
                     Ok(entry) => {
@@ -31,7 +29,7 @@ pub(crate) fn follow(app: AppHandle, gate: Gate) {
                     }
                     Err(RecvError::Closed) => return,
                 },
-                () = tokio::time::sleep(patience), if notifier.due().is_some() => notifier.tell(),
+                () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => notifier.tell(),
             }
         }
     });

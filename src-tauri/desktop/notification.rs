@@ -6,6 +6,7 @@ use std::time::Duration;
 use placet_domain::{Action, ApprovalId, Entry, Fact};
 use placet_gate::Gate;
 use tauri::AppHandle;
+use tokio::time::Instant;
 
 use crate::window;
 
@@ -16,6 +17,8 @@ const GATHER: Duration = Duration::from_millis(800);
 pub(crate) struct Notifier {
     app: AppHandle,
     fresh: Vec<Fresh>,
+    /// When the first of them came: later ones do not put the notification off.
+    since: Option<Instant>,
 }
 
 struct Fresh {
@@ -26,12 +29,12 @@ struct Fresh {
 
 impl Notifier {
     pub(crate) fn new(app: AppHandle) -> Self {
-        Self { app, fresh: Vec::new() }
+        Self { app, fresh: Vec::new(), since: None }
     }
 
     /// When to tell, if there is anything to tell.
-    pub(crate) fn due(&self) -> Option<Duration> {
-        (!self.fresh.is_empty()).then_some(GATHER)
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.since.map(|since| since + GATHER)
     }
 
     pub(crate) fn hear(&mut self, gate: &Gate, entry: &Entry) {
@@ -39,6 +42,7 @@ impl Notifier {
             let agent = gate
                 .look(|state| state.sessions.get(session).map(|s| s.agent.to_string()))
                 .unwrap_or_else(|| "An agent".to_owned());
+            self.since.get_or_insert_with(Instant::now);
             self.fresh.push(Fresh { approval: *approval, agent, action: call.action });
         } else if let Some(settled) = entry.fact.approval() {
             self.fresh.retain(|fresh| fresh.approval != settled);
@@ -46,6 +50,7 @@ impl Notifier {
     }
 
     pub(crate) fn tell(&mut self) {
+        self.since = None;
         let fresh = std::mem::take(&mut self.fresh);
         if fresh.is_empty() || window::is_looked_at(&self.app) {
             return;
