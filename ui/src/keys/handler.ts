@@ -1,6 +1,5 @@
 import type { Decision } from "../state/arming.svelte";
 import type { Desk } from "../state/desk.svelte";
-import { text } from "../text/en";
 import { commandFor, type Command, type Place } from "./keymap";
 
 const decisions: Partial<Record<Command, Decision>> = { approve: "approve", approveFor: "approveFor", deny: "deny", denyAndTell: "denyAndTell" };
@@ -39,7 +38,7 @@ function run(desk: Desk, command: Command, event: KeyboardEvent): void {
     case "last":
       return desk.moveToEnd(true);
     case "select":
-      if (desk.judged.id !== undefined && desk.judged.settled === undefined) desk.selection.toggle(desk.judged.id);
+      if (desk.judged.id !== undefined && desk.judged.settled === undefined) desk.selection.toggleAll(desk.queue.standsFor(desk.judged.id));
       return;
     case "selectRange":
       if (desk.judged.id !== undefined) desk.selection.rangeTo(desk.judged.id, desk.queue.pendingRows().map((item) => item.id));
@@ -52,6 +51,8 @@ function run(desk: Desk, command: Command, event: KeyboardEvent): void {
       if (opened !== undefined) document.getElementById(`fold-end-${opened.block}`)?.scrollIntoView({ block: "nearest" });
       return;
     }
+    case "alike":
+      return desk.unfoldAlike();
     case "justDone":
       return desk.openSheet("done");
     case "help":
@@ -63,7 +64,7 @@ function run(desk: Desk, command: Command, event: KeyboardEvent): void {
     case "escape":
       return escape(desk, event.target);
     case "edit":
-      return desk.say(text.answer.editNotYet);
+      return desk.edit();
     case "inbox":
     case "grants":
     case "history":
@@ -84,7 +85,7 @@ function escape(desk: Desk, target: EventTarget | null): void {
   if (desk.sheet !== undefined) return desk.closeSheet();
   if (isTyping(target) && target instanceof HTMLElement) return target.blur();
   if (desk.queueOpen) desk.queueOpen = false;
-  else if (desk.place === "history" && desk.openSeq !== undefined) desk.openSeq = undefined;
+  else if (desk.place === "history" && desk.open !== undefined) desk.open = undefined;
   else if (desk.selection.ids.size > 0) desk.selection.clear();
   else if (desk.judged.note !== undefined) desk.judged.note = undefined;
 }

@@ -4,7 +4,7 @@ export type Place = "inbox" | "grants" | "history" | "agents" | "policy" | "sett
 
 export type Command =
   | "approve" | "approveFor" | "edit" | "deny" | "denyAndTell" | "unfold"
-  | "next" | "previous" | "first" | "last" | "select" | "selectRange" | "cancelSelected" | "justDone" | "filter"
+  | "next" | "previous" | "first" | "last" | "select" | "selectRange" | "cancelSelected" | "alike" | "justDone" | "filter"
   | Place | "help" | "escape";
 
 export interface Binding {
@@ -37,8 +37,9 @@ export const keymap: readonly Binding[] = [
   { command: "select", keys: ["x"], group: "queue", places: inInbox },
   { command: "selectRange", keys: ["X"], shift: true, group: "queue", places: inInbox },
   { command: "cancelSelected", keys: ["c"], group: "queue", places: inInbox, decides: true },
+  { command: "alike", keys: ["f"], group: "queue", places: inInbox },
   { command: "justDone", keys: ["u"], group: "queue" },
-  { command: "filter", keys: ["/"], group: "queue", places: ["inbox", "history"] },
+  { command: "filter", keys: ["/"], group: "queue", places: ["inbox", "history", "grants"] },
   { command: "inbox", keys: ["1"], group: "places" },
   { command: "grants", keys: ["2"], group: "places" },
   { command: "history", keys: ["3"], group: "places" },

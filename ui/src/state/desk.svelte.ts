@@ -1,17 +1,21 @@
 import { errorBody, type Backend, type Unlisten } from "../backend/backend";
-import type { ApprovalItem, ErrorBody, FactMessage, Grant, Scope, Snapshot } from "../backend/types";
+import type { ApprovalItem, ErrorBody, FactMessage, Grant, HistoryFilter, Scope, SessionItem, Snapshot } from "../backend/types";
 import type { Place } from "../keys/keymap";
 import { text } from "../text/en";
 import type { Decision } from "./arming.svelte";
 import { Arming } from "./arming.svelte";
 import { Clock } from "./clock.svelte";
-import { Journal } from "./journal.svelte";
+import { isYes, Journal, type Deed } from "./journal.svelte";
 import { Judged } from "./judged.svelte";
 import { recall, remember, type Remembered } from "./memory";
+import { PolicyDraft } from "./policy.svelte";
 import { Queue, type Grouping, type Settled } from "./queue.svelte";
 import { Selection } from "./selection.svelte";
 
-export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke";
+export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke" | "edit" | "policy" | "shorten" | "stop";
+
+/** A call in the history, by its row or by its approval. */
+export type OpenCall = { seq: number } | { approval: string };
 
 const PAGE = 1_000;
 /** More arrivals at once than this are fetched as a list. */
@@ -43,17 +47,21 @@ export class Desk {
   textSize = $state(100);
   /** Counted up when something of that kind happened, for screens that list it. */
   changes = $state({ history: 0, sessions: 0, grants: 0, policy: 0 });
-  /** The history row that is open, and the policy line to go to. */
-  openSeq = $state<number | undefined>(undefined);
+  /** The call that is open in the history, and the policy line to go to. */
+  open = $state.raw<OpenCall | undefined>(undefined);
   policyRule = $state<string | undefined>(undefined);
-  /** The grant that the revoking sheet asks about. */
-  revoking = $state.raw<Grant | undefined>(undefined);
+  /** The grants that a sheet asks about, and the session. */
+  grantsAsked = $state.raw<readonly Grant[]>([]);
+  stopping = $state.raw<SessionItem | undefined>(undefined);
+  /** What the history is to be narrowed to when it is next shown. */
+  historyWanted: { filter: HistoryFilter; about: string | undefined } | undefined;
 
   readonly clock = new Clock();
   readonly queue = new Queue();
   readonly selection = new Selection();
   readonly journal = new Journal();
   readonly judged: Judged;
+  readonly policy: PolicyDraft;
   /** The guard of a sheet's own confirming button. */
   readonly sheetArming = new Arming();
 
@@ -72,6 +80,7 @@ export class Desk {
 
   constructor(readonly backend: Backend) {
     this.judged = new Judged(backend);
+    this.policy = new PolicyDraft(backend);
     const remembered = recall();
     this.place = remembered.place;
     this.queue.filter = remembered.filter;
@@ -98,6 +107,8 @@ export class Desk {
   reload(): Promise<void> {
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
+      // Some may have come while the first card was opened; nothing else would bring them up.
+      for (const fact of this.#early.splice(0)) this.#onFact(fact);
     });
     return this.#loading;
   }
@@ -236,7 +247,7 @@ export class Desk {
 
   go(place: Place): void {
     this.place = place;
-    this.openSeq = undefined;
+    this.open = undefined;
     this.queueOpen = false;
     this.save();
   }
@@ -252,8 +263,23 @@ export class Desk {
   async judge(id: string | undefined): Promise<void> {
     if (this.judged.answering !== undefined) return;
     this.queueOpen = false;
+    this.#reveal(id);
     await this.judged.open(id);
     this.save();
+  }
+
+  /** A call that another row stands for is unfolded before it comes under judgement. */
+  #reveal(id: string | undefined): void {
+    const item = id === undefined ? undefined : this.queue.get(id);
+    const alike = item === undefined ? undefined : this.queue.alikeOf(item);
+    if (alike !== undefined && !alike.open && !alike.head) this.queue.unfold(alike.key, true);
+  }
+
+  /** Unfolds or folds the calls that ask for the same as the one under judgement. */
+  unfoldAlike(open?: boolean): void {
+    const item = this.judged.id === undefined ? undefined : this.queue.get(this.judged.id);
+    const alike = item === undefined ? undefined : this.queue.alikeOf(item);
+    if (alike !== undefined) this.queue.unfold(alike.key, open ?? !alike.open);
   }
 
   move(by: number): void {
@@ -299,13 +325,19 @@ export class Desk {
 
   openSheet(sheet: SheetName): void {
     this.sheet = sheet;
-    this.sheetArming.arm(false);
+    // What is edited or compared arms when it has been shown.
+    if (sheet === "edit") this.sheetArming.clear();
+    else this.sheetArming.arm(false);
   }
 
   closeSheet(): void {
+    const edited = this.sheet === "edit";
     this.sheet = undefined;
     this.sheetArming.clear();
-    this.judged.arming.rearm();
+    if (!edited) return this.judged.arming.rearm();
+    // The gate was told of other cards meanwhile: the call as asked is on the screen again.
+    this.judged.arming.clear();
+    if (this.judged.detail !== undefined) void this.judged.painted(this.judged.detail.digest);
   }
 
   async approve(grant?: Scope): Promise<boolean> {
@@ -314,6 +346,34 @@ export class Desk {
     return this.#answer(detail, grant === undefined ? "approve" : "approveFor", grant === undefined ? "approved" : "granted", () =>
       this.backend.approvalsApprove({ id: detail.id, digest: detail.digest, ...(grant !== undefined && { grant }) }),
     );
+  }
+
+  /** Opens the editor, where the client takes a changed input. */
+  edit(): void {
+    const { detail, answerable } = this.judged;
+    if (detail === undefined || !answerable || this.phase !== "ready") return;
+    if (detail.can_edit) this.openSheet("edit");
+    else this.say(text.answer.cannotEdit);
+  }
+
+  /** Approves the call with another input, as it was previewed. What it was refused for is the sheet's to say. */
+  async approveEdited(input: unknown, digest: string): Promise<ErrorBody | undefined> {
+    const { judged } = this;
+    const detail = judged.detail;
+    if (detail === undefined || !judged.answerable || this.phase !== "ready") return { code: "already_settled", message: text.judged.gone };
+    const next = this.#nextAfter(detail.id);
+    judged.answering = "approve";
+    try {
+      await this.backend.approvalsApprove({ id: detail.id, digest, input });
+    } catch (thrown) {
+      judged.answering = undefined;
+      return errorBody(thrown);
+    }
+    judged.answering = undefined;
+    this.sheet = undefined;
+    this.sheetArming.clear();
+    await this.#answered(detail, "edited", next);
+    return undefined;
   }
 
   async deny(note?: string): Promise<boolean> {
@@ -326,7 +386,7 @@ export class Desk {
 
   async #answer(item: ApprovalItem, decision: Decision, deed: "approved" | "granted" | "denied" | "deniedTold", send: () => Promise<unknown>): Promise<boolean> {
     const { judged } = this;
-    const next = this.queue.neighbour(item.id, 1) ?? this.queue.neighbour(item.id, -1);
+    const next = this.#nextAfter(item.id);
     judged.answering = decision;
     judged.note = undefined;
     try {
@@ -337,11 +397,20 @@ export class Desk {
       return false;
     }
     judged.answering = undefined;
-    this.journal.add(deed, item, this.clock.exact());
-    this.#settled(item.id, { state: deed === "approved" || deed === "granted" ? "approved" : "denied", by: "user", at_ms: this.clock.exact() });
-    this.say(text.done[deed]);
-    if (judged.id === item.id) await this.judge(next);
+    await this.#answered(item, deed, next);
     return true;
+  }
+
+  #nextAfter(id: string): string | undefined {
+    return this.queue.neighbour(id, 1) ?? this.queue.neighbour(id, -1);
+  }
+
+  /** An answer that counted: it is noted, and the next call comes under judgement. */
+  async #answered(item: ApprovalItem, deed: Exclude<Deed, "cancelled">, next: string | undefined): Promise<void> {
+    this.journal.add(deed, item, this.clock.exact());
+    this.#settled(item.id, { state: isYes(deed) ? "approved" : "denied", by: "user", at_ms: this.clock.exact() });
+    this.say(text.done[deed]);
+    if (this.judged.id === item.id) await this.judge(next);
   }
 
   /** An answer that did not count: say why, and show the call as it now is. */
@@ -400,14 +469,45 @@ export class Desk {
     }
   }
 
-  async revoke(grant: Grant): Promise<void> {
+  async revoke(grants: readonly Grant[], note?: string): Promise<void> {
     try {
-      await this.backend.grantsRevoke([grant.id]);
+      const { outcomes } = await this.backend.grantsRevoke(grants.map((grant) => grant.id), note);
       this.changes.grants += 1;
-      this.say(text.grants.revoked);
+      this.say(text.grants.revoked(outcomes.filter((one) => one.changed).length));
     } catch (thrown) {
       this.say(errorBody(thrown).message);
     }
+  }
+
+  /** Each by itself: one that cannot be shortened holds none of the others up. */
+  async shorten(grants: readonly Grant[], expires_at_ms: number): Promise<void> {
+    const done = await Promise.allSettled(grants.map((grant) => this.backend.grantsShorten(grant.id, expires_at_ms)));
+    this.changes.grants += 1;
+    const failed = done.find((one) => one.status === "rejected");
+    this.say(failed === undefined ? text.grants.shortened(done.length) : errorBody(failed.reason).message);
+  }
+
+  /** Cancels what a session waits for and ends it. */
+  async stopSession(session: SessionItem): Promise<void> {
+    try {
+      await this.backend.sessionsStop(session.id);
+      this.changes.sessions += 1;
+      this.say(text.agents.stoppedNow);
+    } catch (thrown) {
+      this.say(errorBody(thrown).message);
+    }
+  }
+
+  /** The life of one call, in the history. */
+  openCall(call: OpenCall): void {
+    this.go("history");
+    this.open = call;
+  }
+
+  /** The history, narrowed. `about` says to what, where the filter itself is a mere id. */
+  openHistory(filter: HistoryFilter, about?: string): void {
+    this.historyWanted = { filter, about };
+    this.go("history");
   }
 
   /** A short word at the foot of the window, said aloud as well. */

@@ -6,7 +6,7 @@ import { ARM_MS } from "./arming.svelte";
 import { Desk } from "./desk.svelte";
 
 const detail = (id: string, more: Partial<ApprovalDetail> = {}): ApprovalDetail => ({
-  id, state: "pending", digest: `sha256:${id}`, action_digest: "sha256:0", tool: "Edit", action: "write", agent: "codex", session: "s", workspace: "/w", subjects: [], flags: [], created_at_ms: Number(id), expires_at_ms: 9e15, waiting: true,
+  id, state: "pending", digest: `sha256:${id}`, action_digest: `sha256:action-${id}`, tool: "Edit", action: "write", agent: "codex", session: "s", workspace: "/w", subjects: [], flags: [], created_at_ms: Number(id), expires_at_ms: 9e15, waiting: true,
   headline: "", lead: [], main: [{ text: id }], rest: [], number: 1, grave: false, input: {}, can_edit: false, cwd: "/w", rule_reason: "", flags_explained: [], session_started_at_ms: 0, recent: [], alike: { approved: 0, denied: 0 }, grantable: [],
   card: { headline: "", shown: [], subjects: [], commands: [], content: [], says: [], undo: "yes", reach: "this_file", grave: false }, ...more,
 });
@@ -147,6 +147,21 @@ test("arrivals come in by their facts; a gap in the numbers loads everything aga
   await settle();
   expect(backend.snapshot).toHaveBeenCalledTimes(2);
   expect(desk.queue.waiting).toBe(3);
+});
+
+test("a call that is asked while the first card is still being fetched comes in all the same", async () => {
+  const given = gate(["1"]);
+  const desk = new Desk(given.backend as unknown as Backend);
+  let answer: () => void = () => undefined;
+  given.backend.approvalsGet.mockImplementationOnce(() => new Promise((resolve) => (answer = () => resolve(detail("1")))));
+  const starting = desk.start();
+  await settle();
+  given.calls.set("2", detail("2"));
+  given.fact("approval_asked", "2");
+  answer();
+  await starting;
+  await settle();
+  expect(desk.queue.get("2")).toBeDefined();
 });
 
 test("facts that were heard of already change nothing", async () => {

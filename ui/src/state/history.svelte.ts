@@ -25,7 +25,7 @@ export class HistoryList {
 
   /** Words wait until the typing pauses; the rest is searched for at once. */
   narrow(change: HistoryFilter): void {
-    this.filter = { ...this.filter, ...change };
+    this.filter = stripped({ ...this.filter, ...change });
     clearTimeout(this.#typing);
     this.#typing = setTimeout(() => void this.search(), change.text === undefined ? 0 : TYPING_MS);
   }

@@ -1,12 +1,15 @@
 import type { ApprovalItem } from "../backend/types";
 
-export type Deed = "approved" | "granted" | "denied" | "deniedTold" | "cancelled";
+export type Deed = "approved" | "edited" | "granted" | "denied" | "deniedTold" | "cancelled";
 
 export interface Entry {
   at_ms: number;
   deed: Deed;
   item: ApprovalItem;
 }
+
+/** Whether something was let through. */
+export const isYes = (deed: Deed): boolean => deed === "approved" || deed === "edited" || deed === "granted";
 
 const KEEP = 50;
 

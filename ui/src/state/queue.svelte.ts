@@ -13,7 +13,16 @@ export interface Settled {
 
 export type Entry =
   | { kind: "group"; key: string; session: string; agent: string; workspace: PathText; count: number }
-  | { kind: "row"; key: string; item: ApprovalItem; settled: Settled | undefined; arrivedAt: number };
+  | { kind: "row"; key: string; item: ApprovalItem; settled: Settled | undefined; arrivedAt: number; alike: Alike | undefined };
+
+/** Calls that ask for the very same: `key` names them, `count` of them still wait. Closed, one row stands for all. */
+export interface Alike {
+  key: string;
+  count: number;
+  open: boolean;
+  /** The row that stands for them all. */
+  head: boolean;
+}
 
 /** A press of a key keeps the queue as it is for this long. Milliseconds. */
 export const KEYS_HOLD_MS = 1_000;
@@ -34,6 +43,8 @@ export class Queue {
   #listed = $state.raw<ApprovalItem[]>([]);
   #settled = $state.raw<ReadonlyMap<string, Settled>>(new Map());
 
+  #unfolded = $state.raw<ReadonlySet<string>>(new Set());
+
   #items = new Map<string, ApprovalItem>();
   #arrivedAt = new Map<string, number>();
   #sessionRank = new Map<string, number>();
@@ -50,17 +61,41 @@ export class Queue {
     return this.#listed.filter((item) => words.every((word) => this.#haystack(item).includes(word)));
   });
 
+  /** What is asked for more than once by one agent in one session (or anywhere, by time): the calls that still wait, by key. */
+  readonly #alike = $derived.by(() => {
+    const found = new Map<string, ApprovalItem[]>();
+    for (const item of this.rows) {
+      if (this.#settled.has(item.id)) continue;
+      const key = this.#alikeKey(item);
+      const others = found.get(key);
+      if (others === undefined) found.set(key, [item]);
+      else others.push(item);
+    }
+    return found;
+  });
+
+  /** The rows that are drawn. Of calls that ask for the very same the first that waits stands for all, until they are unfolded. */
+  readonly drawn = $derived.by(() =>
+    this.rows.filter((item) => {
+      const key = this.#alikeKey(item);
+      const alike = this.#alike.get(key);
+      if (alike === undefined || this.#unfolded.has(key)) return true;
+      return this.#settled.has(item.id) ? false : alike[0] === item;
+    }),
+  );
+
   readonly entries = $derived.by<Entry[]>(() => {
-    const row = (item: ApprovalItem): Entry => ({ kind: "row", key: item.id, item, settled: this.#settled.get(item.id), arrivedAt: this.#arrivedAt.get(item.id) ?? 0 });
-    if (this.grouping === "time") return this.rows.map(row);
+    const row = (item: ApprovalItem): Entry => ({ kind: "row", key: item.id, item, settled: this.#settled.get(item.id), arrivedAt: this.#arrivedAt.get(item.id) ?? 0, alike: this.alikeOf(item) });
+    if (this.grouping === "time") return this.drawn.map(row);
     const entries: Entry[] = [];
     let group: Extract<Entry, { kind: "group" }> | undefined;
-    for (const item of this.rows) {
+    const counts = new Map<string, number>();
+    for (const item of this.rows) if (!this.#settled.has(item.id)) counts.set(item.session, (counts.get(item.session) ?? 0) + 1);
+    for (const item of this.drawn) {
       if (group?.session !== item.session) {
-        group = { kind: "group", key: `group-${item.session}`, session: item.session, agent: item.agent, workspace: item.workspace, count: 0 };
+        group = { kind: "group", key: `group-${item.session}`, session: item.session, agent: item.agent, workspace: item.workspace, count: counts.get(item.session) ?? 0 };
         entries.push(group);
       }
-      if (!this.#settled.has(item.id)) group.count += 1;
       entries.push(row(item));
     }
     return entries;
@@ -125,15 +160,50 @@ export class Queue {
 
   /** The listed call that still waits and is `by` rows away, stopping at the ends. */
   neighbour(id: string | undefined, by: number): string | undefined {
-    const rows = this.rows;
+    const rows = this.drawn;
     const at = rows.findIndex((item) => item.id === id);
     const step = Math.sign(by) || 1;
-    if (at < 0) return (step > 0 ? this.pendingRows() : this.pendingRows().reverse())[0]?.id;
+    if (at < 0) return this.#beside(id, step);
     for (let i = at + step, left = Math.abs(by); i >= 0 && i < rows.length; i += step) {
       const item = rows[i];
       if (item !== undefined && !this.#settled.has(item.id) && --left === 0) return item.id;
     }
     return undefined;
+  }
+
+  /** From a call that is not drawn: the one that stands for it, or the first or last that waits. */
+  #beside(id: string | undefined, step: number): string | undefined {
+    const item = id === undefined ? undefined : this.#items.get(id);
+    const alike = item === undefined ? undefined : this.#alike.get(this.#alikeKey(item));
+    const stands = alike?.find((one) => one.id !== id);
+    if (stands !== undefined) return stands.id;
+    const pending = step > 0 ? this.pendingRows() : this.pendingRows().reverse();
+    return pending[0]?.id;
+  }
+
+  alikeOf(item: ApprovalItem): Alike | undefined {
+    const key = this.#alikeKey(item);
+    const alike = this.#alike.get(key) ?? [];
+    return alike.length < 2 ? undefined : { key, count: alike.length, open: this.#unfolded.has(key), head: alike[0] === item };
+  }
+
+  /** The calls that a row stands for: itself, or all that ask for the very same while they are folded. */
+  standsFor(id: string): string[] {
+    const item = this.#items.get(id);
+    const alike = item === undefined ? undefined : this.alikeOf(item);
+    if (item === undefined || alike === undefined || alike.open) return [id];
+    return (this.#alike.get(alike.key) ?? []).map((one) => one.id);
+  }
+
+  unfold(key: string, open: boolean): void {
+    const keys = new Set(this.#unfolded);
+    if (open) keys.add(key);
+    else keys.delete(key);
+    this.#unfolded = keys;
+  }
+
+  #alikeKey(item: ApprovalItem): string {
+    return `${item.agent} ${this.grouping === "session" ? item.session : ""} ${item.action_digest}`;
   }
 
   pendingRows(): ApprovalItem[] {

@@ -18,7 +18,7 @@ function pass(ms: number): void {
 }
 
 const item = (id: string, session: string, created: number, name = id): ApprovalItem => ({
-  id, state: "pending", digest: "sha256:0", action_digest: "sha256:0", tool: "Edit", action: "write", agent: `agent-${session}`, session, workspace: "/w", subjects: [], flags: [],
+  id, state: "pending", digest: "sha256:0", action_digest: `sha256:action-${id}`, tool: "Edit", action: "write", agent: `agent-${session}`, session, workspace: "/w", subjects: [], flags: [],
   created_at_ms: created, expires_at_ms: created + 300_000, waiting: true, headline: "", lead: [{ text: "/w/" }], main: [{ text: name }], rest: [], number: 1, grave: false,
 });
 
@@ -109,4 +109,26 @@ test("a reload drops what waits no more", () => {
   queue.load([item("b", "one", 2)]);
   expect(ids(queue)).toEqual(["b"]);
   expect(queue.waiting).toBe(1);
+});
+
+test("the same call asked again is folded into one row, and each is still there", () => {
+  const queue = new Queue(() => 0);
+  queue.load([item("a", "s", 1), { ...item("b", "s", 2), action_digest: "sha256:same" }, { ...item("c", "s", 3), action_digest: "sha256:same" }, { ...item("d", "t", 4), action_digest: "sha256:same" }]);
+  const drawn = (): string[] => queue.drawn.map((one) => one.id);
+  // Another session asks for itself.
+  expect(drawn()).toEqual(["a", "b", "d"]);
+  expect(queue.entries.filter((entry) => entry.kind === "group").map((group) => group.count)).toEqual([3, 1]);
+  expect(queue.standsFor("b")).toEqual(["b", "c"]);
+  expect(queue.neighbour("b", 1)).toBe("d");
+  const alike = queue.alikeOf(queue.get("b") as never);
+  expect(alike).toMatchObject({ count: 2, open: false, head: true });
+  queue.unfold(alike?.key ?? "", true);
+  expect(drawn()).toEqual(["a", "b", "c", "d"]);
+  expect(queue.standsFor("b")).toEqual(["b"]);
+  queue.unfold(alike?.key ?? "", false);
+  // The first of them is answered while the pointer is over the queue: the next takes its place, and nothing moves.
+  queue.pointerOver(true);
+  queue.settle("b", { state: "approved", by: "user", at_ms: 5 });
+  expect(drawn()).toEqual(["a", "c", "d"]);
+  expect(queue.waiting).toBe(3);
 });

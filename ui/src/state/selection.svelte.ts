@@ -14,6 +14,16 @@ export class Selection {
     this.#anchor = id;
   }
 
+  /** Marks all of them, or none where all were marked. */
+  toggleAll(some: readonly string[]): void {
+    const ids = new Set(this.ids);
+    const all = some.every((id) => ids.has(id));
+    for (const id of some) if (all) ids.delete(id);
+    else ids.add(id);
+    this.ids = ids;
+    this.#anchor = some[0];
+  }
+
   /** Marks everything from the last one marked up to here, in the order given. */
   rangeTo(id: string, order: readonly string[]): void {
     const from = order.indexOf(this.#anchor ?? id);

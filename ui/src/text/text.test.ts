@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { HistoryItem } from "../backend/types";
 import { colour } from "./colour";
 import { digestGroups, shortDigest } from "./digest";
-import { rulesOf } from "./policy";
+import { defaultOf, rulesOf } from "./policy";
 import { byteSize } from "./size";
 import { apart, cutTail, escapeText, pathSpans, plain, spanLines, tildeSpans, visible } from "./spans";
 import { wordOf } from "./word";
@@ -107,8 +107,8 @@ test("a subject in one line comes apart without losing a character", () => {
 test("the rules of a policy's text are found by their lines, and no other table is taken for one", () => {
   const policy = 'default = "ask"\n\n[[context]]\nname = "no"\n[[rule]]\nname = "a \\"b\\""\ndecide = "deny"\n\n[[rule]] # two\nname = \'c\'\n[other]\ndecide = "allow"\n';
   expect(rulesOf(policy)).toEqual([
-    { name: 'a "b"', decide: "deny", line: 5 },
-    { name: "c", decide: "", line: 9 },
+    { name: 'a "b"', decide: "deny", says: "", line: 5 },
+    { name: "c", decide: "", says: "", line: 9 },
   ]);
 });
 
@@ -120,4 +120,11 @@ test("on whose word is said in words of ours, the person's own beside them", () 
   expect(word({ decision: "denied_by_rule", by: "policy", rule: "tests" })).toBe("tests");
   expect(word({ decision: "consumed", by: "user", rule: "writes are asked" })).toBe("you");
   expect(word({ decision: "allowed_by_grant" })).toBe("a grant");
+});
+
+test("a rule says what it is about, and the file what holds otherwise", () => {
+  const policy = 'default = "deny" # strict\n[[rule]]\nname = "tests"\naction = ["write", "delete"]\npath = ["${workspace}/tests/**"]\n[[rule]]\nname = "long"\npath = [\n  "a",\n]\n';
+  expect(rulesOf(policy).map((rule) => rule.says)).toEqual(["write, delete under tests/**", ""]);
+  expect(defaultOf(policy)).toEqual({ decide: "deny", line: 1 });
+  expect(defaultOf('[[rule]]\ndefault = "ask"')).toBeUndefined();
 });

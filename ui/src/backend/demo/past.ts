@@ -22,6 +22,7 @@ const rows: Row[] = [
 
 const tools: Partial<Record<HistoryItem["action"], string>> = { execute: "Bash", read: "Read", fetch: "WebFetch", send: "mcp__tracker__create_comment", delete: "Bash" };
 
+const running = ["0193a0af-1111-7000-8000-000000004f2a", "0193a0af-2222-7000-8000-0000000091c7", "0193a0af-3333-7000-8000-00000000c03e", "0193a0af-4444-7000-8000-000000007b1d"];
 const agents = ["claude-code", "codex", "gemini-cli", "builtin"];
 
 /** The n-th call back from now. */
@@ -29,7 +30,7 @@ export function historyItem(seq: number, newest: number, now: number): HistoryIt
   const back = newest - seq;
   const [action, subject, decision, more] = rows[back % rows.length] as Row;
   return {
-    seq, at_ms: now - (back + 1) * 2.6 * MINUTE, agent: agents[back % agents.length] ?? "codex", session: `0193a0af-0000-7000-8000-00000000${(0x4f2a + (back % 4)).toString(16)}`, workspace: APP, tool: tools[action] ?? "Edit", action, decision,
+    seq, at_ms: now - (back + 1) * 2.6 * MINUTE, agent: agents[back % agents.length] ?? "codex", session: running[back % running.length] ?? "", workspace: APP, tool: tools[action] ?? "Edit", action, decision,
     flags: [], subject: [t(subject)], digest: fakeDigest(`h${seq}`), action_digest: fakeDigest(`a${seq}`), number: 200 - (back % 190), ...more,
   };
 }
