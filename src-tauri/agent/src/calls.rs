@@ -12,7 +12,7 @@ use tokio::{task::JoinSet, time::Instant};
 use crate::{
     bus::{Bus, Watched},
     context::Context,
-    corridor::{Cleared, Gate, Ran},
+    corridor::{Cleared, Corridor, Ran},
     hooks::{Call, Chain, Decided, Fate, Judgement},
     journal::{Journal, JournalError, Line, OpenCalls},
     message::{ModelCall, ToolResult},
@@ -46,7 +46,7 @@ pub(crate) struct Counts {
 
 /// Runs the calls of one session.
 pub(crate) struct Caller {
-    pub(crate) gate: Gate,
+    pub(crate) gate: Corridor,
     pub(crate) chain: Chain,
     pub(crate) toolbox: Toolbox,
     pub(crate) context: Arc<Context>,
@@ -244,11 +244,7 @@ impl Caller {
     }
 
     fn approval_of(&self, call_id: &str) -> Option<ApprovalId> {
-        let session = self.context.session();
-        self.gate.look(|state| {
-            let mut mine = state.approvals.values().filter(|approval| approval.session == session);
-            mine.find(|approval| approval.judged.facts.call_id.as_deref() == Some(call_id)).map(|approval| approval.id)
-        })
+        self.gate.approval_of(self.context.session(), call_id)
     }
 
     async fn act(&self, call: &Call, cleared: Cleared) -> Result<(Output, u64), Halt> {

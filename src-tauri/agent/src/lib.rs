@@ -24,6 +24,7 @@ pub mod tools;
 
 pub use bus::{Bus, Watched};
 pub use context::Context;
+pub use corridor::Corridor;
 pub use machine::{Budget, Effect, Ending, Event, Machine, Point};
 pub use run::{Options, RunError, resume, run};
 pub use runs::{Order, Runs, StartError};

@@ -14,7 +14,7 @@ use crate::{
     bus::{Bus, Watched},
     calls::{Caller, Counts, Halt, Results},
     context::Context,
-    corridor::Gate,
+    corridor::Corridor,
     hooks::{Audit, Chain, Clamp, Clamps, Hook, HookError, Mask, Moment},
     journal::{Journal, JournalError, Line, OpenCalls, Recalled},
     machine::{Budget, Effect, Ending, Event, Machine, Point},
@@ -124,7 +124,7 @@ pub enum RunError {
 }
 
 /// Runs until the end. What happens can be watched on `bus`; `stop` ends it at any time.
-pub async fn run(gate: Gate, options: Options, bus: Bus, stop: Stop) -> Result<Summary, RunError> {
+pub async fn run(gate: impl Into<Corridor>, options: Options, bus: Bus, stop: Stop) -> Result<Summary, RunError> {
     let id = crate::tools::workspace::random_hex().map_err(RunError::NoId)?;
     let workspace = open(&options.workspace)?;
     let journal = match &options.journals {
@@ -136,11 +136,17 @@ pub async fn run(gate: Gate, options: Options, bus: Bus, stop: Stop) -> Result<S
     };
     let machine = Machine::new(options.budget, options.task.clone());
     let start = Start { id, workspace, journal, machine, open: OpenCalls::default() };
-    begin(gate, options, bus, stop, start).await
+    begin(gate.into(), options, bus, stop, start).await
 }
 
 /// Takes up a run that a crash or a quit broke off: the conversation as it was, its approvals still waiting.
-pub async fn resume(gate: Gate, options: Options, journal: &Path, bus: Bus, stop: Stop) -> Result<Summary, RunError> {
+pub async fn resume(
+    gate: impl Into<Corridor>,
+    options: Options,
+    journal: &Path,
+    bus: Bus,
+    stop: Stop,
+) -> Result<Summary, RunError> {
     let (journal, recalled) = Journal::recall(journal)?;
     let Recalled { run: id, workspace: before, messages, turn, usage, ending, open: calls } = recalled;
     if ending.is_some_and(|ending| ending != Ending::Suspended) {
@@ -155,7 +161,7 @@ pub async fn resume(gate: Gate, options: Options, journal: &Path, bus: Bus, stop
     } else {
         Machine::resumed(options.budget, messages, turn, usage)
     };
-    begin(gate, options, bus, stop, Start { id, workspace, journal: Some(journal), machine, open: calls }).await
+    begin(gate.into(), options, bus, stop, Start { id, workspace, journal: Some(journal), machine, open: calls }).await
 }
 
 fn open(path: &Path) -> Result<Arc<Workspace>, RunError> {
@@ -172,7 +178,7 @@ struct Start {
     open: OpenCalls,
 }
 
-async fn begin(gate: Gate, options: Options, bus: Bus, stop: Stop, start: Start) -> Result<Summary, RunError> {
+async fn begin(gate: Corridor, options: Options, bus: Bus, stop: Stop, start: Start) -> Result<Summary, RunError> {
     let Start { id, workspace, journal, machine, open } = start;
     let session = gate.session(options.agent.clone(), Some(id.clone()), workspace.path_text(), options.parent).await?;
     bus.tell(Watched::SessionStarted { session });
@@ -206,7 +212,7 @@ async fn begin(gate: Gate, options: Options, bus: Bus, stop: Stop, start: Start)
 }
 
 /// Clamps first, then the person's hooks; masking before the audit, so that the audit holds what the model saw.
-fn chain(gate: &Gate, bus: &Bus, options: &Options, mask: &Arc<Mask>, audit: &Arc<Audit>) -> Chain {
+fn chain(gate: &Corridor, bus: &Bus, options: &Options, mask: &Arc<Mask>, audit: &Arc<Audit>) -> Chain {
     let mut chain = Chain::new(gate.clone(), bus.clone());
     chain.install(Arc::new(Clamps(options.clamps.clone())));
     for hook in &options.hooks {
@@ -217,7 +223,7 @@ fn chain(gate: &Gate, bus: &Bus, options: &Options, mask: &Arc<Mask>, audit: &Ar
     chain
 }
 
-fn toolbox(gate: &Gate, options: &Options, bus: &Bus, stop: &Stop, workspace: Arc<Workspace>) -> Toolbox {
+fn toolbox(gate: &Corridor, options: &Options, bus: &Bus, stop: &Stop, workspace: Arc<Workspace>) -> Toolbox {
     let mut toolbox = Toolbox::new(workspace);
     for tool in &options.extra_tools {
         toolbox.add(Arc::clone(tool));

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     Later,
     bus::Bus,
-    corridor::{Cleared, Gate},
+    corridor::{Cleared, Corridor},
     machine::Ending,
     run::{self, Options},
     stop::Stop,
@@ -18,7 +18,7 @@ pub const SUB_AGENT: &str = "sub_agent";
 
 /// Starts runs like the one it was made for, one level less deep.
 pub(crate) struct SubAgent {
-    gate: Gate,
+    gate: Corridor,
     options: Options,
     bus: Bus,
     stop: Stop,
@@ -31,7 +31,7 @@ struct Arguments {
 }
 
 impl SubAgent {
-    pub(crate) fn new(gate: Gate, options: Options, bus: Bus, stop: Stop) -> Self {
+    pub(crate) fn new(gate: Corridor, options: Options, bus: Bus, stop: Stop) -> Self {
         Self { gate, options, bus, stop }
     }
 

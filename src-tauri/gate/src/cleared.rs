@@ -18,6 +18,12 @@ pub struct Cleared {
 }
 
 impl Cleared {
+    /// A yes of a gate in another process to what was judged here and is the same, digest for digest.
+    pub(crate) fn by_another_gate(session: SessionId, judged: Judged, approval: Option<ApprovalId>) -> Self {
+        let input = Arc::clone(&judged.input);
+        Self { session, judged, input, approval }
+    }
+
     /// Whose call.
     pub fn session(&self) -> SessionId {
         self.session

@@ -15,6 +15,7 @@ mod offline;
 mod policy_file;
 mod process;
 mod readable;
+mod remote;
 mod socket;
 mod tightening;
 mod timer;
@@ -41,6 +42,7 @@ pub use log::start_log;
 pub use offline::{ExportFormat, History};
 pub use placet_ipc::ErrorBody;
 pub use placet_ipc::{Flags, PlaceError, Places};
+pub use remote::{ReachError, Remote};
 pub use tracing_appender::non_blocking::WorkerGuard as LogGuard;
 
 use crate::{armed::Armed, policy_file::PolicyFile, writer::Writer};

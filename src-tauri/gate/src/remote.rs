@@ -11,8 +11,8 @@ use placet_domain::{AgentName, ApprovalId, At, Digest, Judged, PathText, Refusal
 use placet_ipc::{
     Client, ClientError, Moment, Places, Waited,
     message::{
-        CallCheck, CallChecked, CallPending, CallReport, CallWithdraw, Decision, Done, SessionStart, SessionStarted,
-        SessionStop, method,
+        CallCheck, CallChecked, CallPending, CallReport, Decision, Done, SessionStart, SessionStarted, SessionStop,
+        method,
     },
     result,
 };
@@ -89,8 +89,7 @@ impl Remote {
             .map(|output| serde_json::value::to_raw_value(&String::from_utf8_lossy(&output)))
             .transpose()
             .map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?;
-        let report =
-            CallReport { session, call_id, tool, input: raw(&input)?, outcome, output, duration_ms };
+        let report = CallReport { session, call_id, tool, input: raw(&input)?, outcome, output, duration_ms };
         self.call::<_, Done>(method::CALL_REPORT, report).await.map(|_| ())
     }
 
@@ -99,9 +98,9 @@ impl Remote {
     pub async fn ask(&self, ask: Ask) -> Verdict {
         let this = self.clone();
         let asked = tokio::task::spawn_blocking(move || this.ask_blocking(&ask)).await;
-        asked.unwrap_or_else(|_| Err(RefusalCode::NotOpen.because("The question broke off; nothing was allowed."))).unwrap_or_else(
-            |refusal| Verdict::Denied { reason: refusal.message, approval: None },
-        )
+        asked
+            .unwrap_or_else(|_| Err(RefusalCode::NotOpen.because("The question broke off; nothing was allowed.")))
+            .unwrap_or_else(|refusal| Verdict::Denied { reason: refusal.message, approval: None })
     }
 
     /// The approval that a call waits for.
@@ -193,7 +192,10 @@ impl Remote {
             match client.wait(&[], deadline)? {
                 Waited::Response(response) if response.id.as_ref() == Some(&request) => return result(response),
                 Waited::Notification(told) => {
-                    if let Some(CallPending { approval, .. }) = pending(&told) {
+                    let waits = (told.method == method::CALL_PENDING)
+                        .then(|| serde_json::from_str::<CallPending>(told.params.get()).ok())
+                        .flatten();
+                    if let Some(CallPending { approval, .. }) = waits {
                         check.approval = Some(approval);
                         if let Some(call_id) = &check.call_id {
                             hold(&self.0.waiting).insert((check.session, call_id.clone()), approval);
@@ -213,9 +215,7 @@ impl Remote {
     {
         let this = self.clone();
         let called = tokio::task::spawn_blocking(move || connect(&this.0.places)?.call(method, &params, SOON)).await;
-        called
-            .map_err(|error| RefusalCode::NotOpen.because(error.to_string()))?
-            .map_err(refused)
+        called.map_err(|error| RefusalCode::NotOpen.because(error.to_string()))?.map_err(refused)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Call, Cost, Fate, Hook, HookError, Moment, Pre};
 use crate::{
     bus::{Bus, Watched},
     context::Context,
-    corridor::{Ask, Cleared, Gate, Verdict},
+    corridor::{Ask, Cleared, Corridor, Verdict},
     machine::Point,
     summary::Summary,
     tools::Output,
@@ -51,7 +51,7 @@ pub enum Judgement {
 
 /// The hooks of a session, in order, and the gate.
 pub struct Chain {
-    gate: Gate,
+    gate: Corridor,
     bus: Bus,
     hooks: Vec<Arc<dyn Hook>>,
     last: Vec<Arc<dyn Hook>>,
@@ -59,8 +59,8 @@ pub struct Chain {
 
 impl Chain {
     /// A chain that has only the gate.
-    pub fn new(gate: Gate, bus: Bus) -> Self {
-        Self { gate, bus, hooks: Vec::new(), last: Vec::new() }
+    pub fn new(gate: impl Into<Corridor>, bus: Bus) -> Self {
+        Self { gate: gate.into(), bus, hooks: Vec::new(), last: Vec::new() }
     }
 
     /// Adds a hook behind those that cost as much or less. One of the same name takes the place of the one before.

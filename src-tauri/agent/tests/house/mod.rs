@@ -74,14 +74,18 @@ impl House {
         Self { dir, workspace, policy: policy.to_owned() }
     }
 
-    pub async fn open(&self, host: Host) -> Gate {
+    pub fn places(&self) -> Places {
         let flags = Flags {
             data_dir: Some(self.dir.path().join("data")),
             config_dir: Some(self.dir.path().join("config")),
             socket: None,
         };
-        let places = Places::new(&flags).unwrap();
-        placet_gate::open(placet_gate::Options { places, host, version: "0".to_owned() }).await.unwrap()
+        Places::new(&flags).unwrap()
+    }
+
+    pub async fn open(&self, host: Host) -> Gate {
+        let options = placet_gate::Options { places: self.places(), host, version: "0".to_owned() };
+        placet_gate::open(options).await.unwrap()
     }
 
     pub fn put(&self, path: &str, content: &str) {
