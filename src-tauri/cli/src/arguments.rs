@@ -1,12 +1,12 @@
 //! The command line of everything but the hook.
 
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use placet_ipc::{Flags, Places};
 
 use crate::{
-    exit, explain, history, hook, install, policy, run,
+    exit, explain, history, hook, install, mcp, policy, run,
     say::{self, Form},
     serve, supervise,
     take_away::{self, Kind},
@@ -51,6 +51,27 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         project: Option<PathBuf>,
     },
+    /// Before a stdio MCP server: every tools/call walks the corridor
+    Mcp {
+        /// What you call the server, in place of the name that it gives itself
+        #[arg(long, conflicts_with = "permission_prompt")]
+        name: Option<String>,
+        /// How long a call is held while you are asked, in milliseconds; then the agent is told to call again
+        #[arg(
+            long,
+            value_name = "N",
+            default_value_t = 50_000,
+            value_parser = clap::value_parser!(u64).range(1..=50_000),
+            conflicts_with = "permission_prompt"
+        )]
+        hold_ms: u64,
+        /// Be the server that Claude Code asks in place of its own prompt, with the one tool `approve`
+        #[arg(long, conflicts_with = "command")]
+        permission_prompt: bool,
+        /// The server's command, after --
+        #[arg(last = true, required_unless_present = "permission_prompt", value_name = "COMMAND")]
+        command: Vec<OsString>,
+    },
     /// The gate without a window
     Serve {
         /// Take answers on stdin, JSON-RPC a line; needs --data-dir
@@ -74,11 +95,7 @@ enum Command {
         filter: Search,
     },
     /// The built-in agent in the terminal
-    Run {
-        /// Who answers it
-        #[arg(long, value_enum)]
-        provider: run::Provider,
-    },
+    Run(run::Run),
     /// Say no to what waits
     Deny(TakeAway),
     /// Take back what waits
@@ -115,7 +132,7 @@ impl Install {
         install::Order {
             client: self.client,
             project: self.project,
-            patience: self.client_timeout_ms.map(std::time::Duration::from_millis),
+            patience: self.client_timeout_ms.map(Duration::from_millis),
             dry_run: self.dry_run,
             places,
         }
@@ -248,6 +265,10 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::Install(what) => install::install(&what.order(flags), form),
         Command::Uninstall(what) => install::uninstall(&what.order(flags), form),
         Command::Doctor { project } => install::doctor(&places, project, form),
+        Command::Mcp { permission_prompt: true, .. } => mcp::permission_prompt(places),
+        Command::Mcp { name, hold_ms, command, .. } => {
+            mcp::before(places, mcp::Order { command, name, hold: Duration::from_millis(hold_ms) })
+        }
         Command::Serve { supervise: false } => serve::run(places, form),
         Command::Serve { supervise: true } => supervise::run(places, flags.data_dir.is_some()),
         Command::Explain => explain::run(&places, Form::of_terminal(line.json)),
@@ -259,7 +280,7 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::History { command: Some(History::Export { format, output }), .. } => {
             history::export(&places, form, format, output)
         }
-        Command::Run { provider } => run::run(provider, form),
+        Command::Run(what) => run::run(&places, what, form),
         Command::Deny(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Deny, ids, note),
         Command::Cancel(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Cancel, ids, note),
         Command::Revoke(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Revoke, ids, note),

@@ -144,7 +144,9 @@ impl Asking<'_> {
         let session = match self.memory.session {
             // Without an id of the client's own a second start would make a second session.
             Some(session) if self.caller.session.is_none() => session,
-            Some(_) | None => start(&mut connection, &self.asker.agent, self.caller, self.deadline.min(Moment::in_(PROMPT)))?,
+            Some(_) | None => {
+                start(&mut connection, &self.asker.agent, self.caller, self.deadline.min(Moment::in_(PROMPT)))?
+            }
         };
         self.memory.session = Some(session);
         let check = self.check(session, call);
@@ -240,12 +242,7 @@ pub(crate) fn begin(places: &Places, agent: &str, caller: &Caller) -> Result<(),
 }
 
 /// Tells the gate that a session ends.
-pub(crate) fn end(
-    places: &Places,
-    agent: &str,
-    caller: &Caller,
-    summary: Option<String>,
-) -> Result<(), ClientError> {
+pub(crate) fn end(places: &Places, agent: &str, caller: &Caller, summary: Option<String>) -> Result<(), ClientError> {
     let deadline = Moment::in_(REACH);
     let mut connection = connect(places, REACH)?;
     let session = start(&mut connection, agent, caller, deadline)?;
@@ -263,9 +260,8 @@ fn start(
     deadline: Moment,
 ) -> Result<SessionId, ClientError> {
     use std::os::unix::ffi::OsStrExt as _;
-    let agent = agent
-        .parse()
-        .map_err(|e: placet_domain::session::NotAnAgentName| ClientError::Malformed(e.to_string()))?;
+    let agent =
+        agent.parse().map_err(|e: placet_domain::session::NotAnAgentName| ClientError::Malformed(e.to_string()))?;
     let cwd = cwd(caller);
     let workspace = match std::fs::canonicalize(Path::new(&cwd)) {
         Ok(resolved) => PathText::from_bytes(resolved.as_os_str().as_bytes()),

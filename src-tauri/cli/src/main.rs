@@ -11,6 +11,7 @@ mod explain;
 mod history;
 mod hook;
 mod install;
+mod mcp;
 mod policy;
 mod run;
 mod say;

@@ -1,26 +1,20 @@
 //! The gate without a window: by itself, and with a supervisor at its desk.
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/desk.rs"]
+mod desk;
+
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
-    process::{Child, ChildStdin, Command, Output, Stdio},
-    sync::mpsc,
+    process::{Child, Command, Output, Stdio},
     time::Duration,
 };
 
+use desk::{Desk, placet};
 use placet_ipc::Moment;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-
-const SOON: Duration = Duration::from_secs(20);
-
-fn placet(dir: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
-    command.args(arguments).arg("--data-dir").arg(dir.join("d")).arg("--config-dir").arg(dir.join("c"));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
 
 fn run(dir: &Path, arguments: &[&str]) -> (Output, Value) {
     let output = placet(dir, arguments).output().unwrap();
@@ -48,82 +42,6 @@ fn said_by(hook: Child) -> (String, String) {
     let said = &said["hookSpecificOutput"];
     let word = |key: &str| said[key].as_str().unwrap().to_owned();
     (word("permissionDecision"), word("permissionDecisionReason"))
-}
-
-/// A supervisor: what it says, what it hears.
-struct Desk {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    heard: mpsc::Receiver<Value>,
-    kept: Vec<Value>,
-}
-
-impl Desk {
-    fn open(dir: &Path) -> Self {
-        let mut child = placet(dir, &["serve", "--supervise"]).stderr(Stdio::inherit()).spawn().unwrap();
-        let stdin = child.stdin.take();
-        let (teller, heard) = mpsc::channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || {
-            for line in stdout.lines() {
-                let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
-                assert_eq!(message["jsonrpc"], "2.0");
-                let _ = teller.send(message);
-            }
-        });
-        let mut desk = Self { child, stdin, heard, kept: Vec::new() };
-        desk.call("snapshot", json!({}));
-        desk
-    }
-
-    fn send(&mut self, line: &str) {
-        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
-    }
-
-    fn hear(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(place) = self.kept.iter().position(&wanted) {
-            return self.kept.remove(place);
-        }
-        loop {
-            let message = self.heard.recv_timeout(SOON).unwrap();
-            if wanted(&message) {
-                return message;
-            }
-            self.kept.push(message);
-        }
-    }
-
-    fn answer(&mut self, method: &str, params: &Value) -> Value {
-        self.send(&json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }).to_string());
-        self.hear(|message| message["id"] == method)
-    }
-
-    fn call(&mut self, method: &str, params: Value) -> Value {
-        let answer = self.answer(method, &params);
-        drop(params);
-        assert!(answer["error"].is_null(), "{answer}");
-        answer["result"].clone()
-    }
-
-    fn asked(&mut self) -> Value {
-        let fact = self.hear(|message| message["params"]["kind"] == "approval_asked");
-        self.call("approvals.get", json!({ "id": fact["params"]["approval"] }))
-    }
-
-    /// Ends stdin, and tells how long the end took.
-    fn end(&mut self) -> Duration {
-        let began = Moment::now();
-        drop(self.stdin.take());
-        assert!(self.child.wait().unwrap().success());
-        began.passed()
-    }
-}
-
-impl Drop for Desk {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]

@@ -1,0 +1,28 @@
+//! `placet mcp`: Placet between an MCP client and what it calls, over stdin and stdout.
+//!
+//! Before a server, everything passes unchanged but `tools/call`, which walks the corridor first. As a server of its
+//! own, it answers Claude Code's permission prompts.
+
+mod client;
+mod fields;
+mod hall;
+mod prompt;
+mod proxy;
+mod server;
+mod session;
+
+use std::{ffi::OsString, time::Duration};
+
+pub(crate) use prompt::run as permission_prompt;
+pub(crate) use proxy::run as before;
+
+/// A server to stand before.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// Its command.
+    pub(crate) command: Vec<OsString>,
+    /// The server's name in tools' names, in place of the one that it gives itself.
+    pub(crate) name: Option<String>,
+    /// How long a call is held while a person is asked.
+    pub(crate) hold: Duration,
+}
