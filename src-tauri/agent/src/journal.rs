@@ -74,6 +74,9 @@ pub enum JournalError {
     /// A line before the last is no journal line.
     #[error("line {0} of the run's journal cannot be read; the run cannot be taken up")]
     Broken(usize),
+    /// Another process has it open.
+    #[error("the run is under way already")]
+    InUse,
     /// It does not begin with a run.
     #[error("this is no run's journal")]
     NotARun,
@@ -117,13 +120,16 @@ impl Journal {
     /// Makes the journal of a new run, readable by its owner alone.
     pub fn create(path: &Path, run: &str, workspace: &str) -> Result<Self, JournalError> {
         let file = OpenOptions::new().create_new(true).append(true).mode(0o600).open(path)?;
+        alone(&file)?;
         let journal = Self(Arc::new(Mutex::new(file)));
         journal.write(&Line::RunStarted { run: run.to_owned(), workspace: workspace.to_owned() })?;
         Ok(journal)
     }
 
-    /// Reads a journal and opens it to be gone on with. A torn last line never happened: it is cut off.
+    /// Reads a journal and opens it to be gone on with, by nobody else meanwhile. A torn last line never happened: it is cut off.
     pub fn recall(path: &Path) -> Result<(Self, Recalled), JournalError> {
+        let file = OpenOptions::new().append(true).open(path)?;
+        alone(&file)?;
         let mut reader = BufReader::new(File::open(path)?);
         let mut recalled = Recalled::default();
         let mut whole = 0_u64;
@@ -141,7 +147,6 @@ impl Journal {
         if recalled.run.is_empty() {
             return Err(JournalError::NotARun);
         }
-        let file = OpenOptions::new().append(true).open(path)?;
         file.set_len(whole)?;
         Ok((Self(Arc::new(Mutex::new(file))), recalled))
     }
@@ -154,6 +159,19 @@ impl Journal {
         file.write_all(text.as_bytes())?;
         file.sync_data()?;
         Ok(())
+    }
+}
+
+/// A run is driven by one process at a time: two would each do what was allowed once.
+fn alone(file: &File) -> Result<(), JournalError> {
+    use rustix::{
+        fs::{FlockOperation, flock},
+        io::Errno,
+    };
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(()),
+        Err(Errno::WOULDBLOCK) => Err(JournalError::InUse),
+        Err(errno) => Err(io::Error::from(errno).into()),
     }
 }
 
@@ -205,12 +223,15 @@ mod tests {
         let result = ToolResult { call_id: "a".into(), text: "ok".into(), is_error: false };
         journal.write(&Line::ToolEnded { result }).unwrap();
         let whole = std::fs::metadata(&path).unwrap().len();
+        assert!(matches!(Journal::recall(&path), Err(JournalError::InUse)), "one process at a time drives a run");
+        drop(journal);
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"kind\":\"tool_st").unwrap();
         let (journal, recalled) = Journal::recall(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
         assert_eq!(recalled.open.may_have_run, HashSet::from(["b".to_owned()]));
         assert!(recalled.open.ended.contains_key("a"));
         journal.write(&said("more")).unwrap();
+        drop(journal);
         assert_eq!(Journal::recall(&path).unwrap().1.messages.len(), 2);
     }
 }

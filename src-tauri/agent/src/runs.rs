@@ -16,7 +16,7 @@ use crate::{
     config::{Config, ConfigError},
     corridor::Gate,
     demo::{self, DemoError},
-    journal::{Journal, Recalled},
+    journal::{Journal, JournalError, Recalled},
 };
 
 /// The name of our own agent at the gate.
@@ -220,6 +220,7 @@ fn waiting(journals: &Path, gate: &Gate) -> Vec<PathBuf> {
             let asked = recalled.open.asked.values();
             !over && gate.look(|state| asked.into_iter().any(|approval| state.approvals.contains_key(approval)))
         }
+        Err(JournalError::InUse) => false,
         Err(error) => {
             tracing::warn!(%error, journal = %path.display(), "a run's journal cannot be read");
             false
