@@ -10,9 +10,7 @@ use placet_tests::window::Window;
 fn the_demo_fills_the_window_with_calls_of_different_kinds() {
     let ground = Ground::new(None);
     let window = Window::open_with(&ground, &["--demo"]);
-    eventually(Duration::from_secs(30), "five calls or more", || {
-        (window.count("queue-row") >= 5).then_some(())
-    });
+    eventually(Duration::from_secs(30), "five calls or more", || (window.count("queue-row") >= 5).then_some(()));
     for verb in ["Write", "Delete", "Run", "Fetch", "Use"] {
         eventually(Duration::from_secs(10), verb, || {
             let rows = window.script("return document.querySelector('[data-testid=queue-list]').innerText");

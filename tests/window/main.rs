@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may end where it cannot go on")]
 
 mod answers;
+mod claude_code;
 mod demo;
 mod inbox;
 mod restart;

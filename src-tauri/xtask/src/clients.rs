@@ -1,11 +1,15 @@
 //! `cargo xtask test-clients`: real agent clients against a scripted model, with `placet hook` before their tools.
 
+use std::path::PathBuf;
+
 use crate::house;
 use crate::program::{self, Program};
 use crate::report::Report;
 
 /// What the step is called in `cargo xtask test`.
 pub(crate) const STEP: &str = "clients: Claude Code, offline";
+/// The same in the window.
+pub(crate) const IN_THE_WINDOW: &str = "clients: Claude Code in the window";
 
 /// By names of clients, or all that there is a script for.
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
@@ -29,6 +33,27 @@ pub(crate) fn step(report: &mut Report) {
         }
         Err(reason) => report.skip(STEP, reason),
     }
+}
+
+/// The same client before the real window, where a click answers it. The step before has installed it, if it could.
+pub(crate) fn in_the_window(report: &mut Report, why_not: Option<&str>) {
+    match why_not {
+        Some(why) => report.skip(IN_THE_WINDOW, why),
+        None if !is_installed("claude-code") => report.skip(IN_THE_WINDOW, "the client is not installed"),
+        None => {
+            let test = ["test", "--workspace", "--locked", "--test", "window", "--"];
+            let which = ["--ignored", "--test-threads=1", "claude_code"];
+            report.step(IN_THE_WINDOW, vec![Program::cargo(&[&test[..], &which[..]].concat())]);
+        }
+    }
+}
+
+/// As `tests/clients/install.sh` notes it.
+fn is_installed(client: &str) -> bool {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
+    let folder = from("CLIENTS_DIR").or_else(|| cache.map(|cache| cache.join("placet-clients")));
+    folder.is_some_and(|folder| folder.join("apps").join(client).join(".installed").is_file())
 }
 
 fn kit(flags: &[&str], names: &[&str]) -> Result<Program, String> {

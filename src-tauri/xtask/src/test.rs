@@ -56,6 +56,7 @@ fn rust(report: &mut Report, ui_built: bool) {
         Some(why) => report.skip(clients::STEP, why),
         None => clients::step(report),
     }
+    clients::in_the_window(report, no_window);
 }
 
 fn step_unless(report: &mut Report, name: &'static str, why_not: Option<&str>, program: Program) {
