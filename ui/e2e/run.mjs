@@ -10,7 +10,7 @@ const only = process.argv[2] ?? "";
 
 const server = await serve();
 const browser = await chromium.launch({ ...(executablePath && { executablePath }), args: ["--no-sandbox"] });
-const scenarios = (await Promise.all(["answers", "queue", "places", "looks"].map((name) => import(`./scenarios/${name}.mjs`)))).flatMap((module) => Object.entries(module.scenarios));
+const scenarios = (await Promise.all(["answers", "queue", "places", "changes", "looks"].map((name) => import(`./scenarios/${name}.mjs`)))).flatMap((module) => Object.entries(module.scenarios));
 
 /** A window at a scene. The page's prototypes are frozen and its policy is set, as in the app. */
 async function open(scene = "plain", { width = 1280, height = 820, dark = false, textSize = 100, reducedMotion = "no-preference" } = {}) {

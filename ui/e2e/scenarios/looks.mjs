@@ -20,7 +20,7 @@ async function noOverflow(window, what) {
     const wide = document.documentElement.clientWidth;
     const sticking = [...document.querySelectorAll("body *")].filter((element) => {
       const box = element.getBoundingClientRect();
-      if (box.width === 0 || box.height === 0 || element.closest("svg, .hidden, option, .mid, .group-where, .row-who, .h-agent, .h-word, .r-name, .badge")) return false;
+      if (box.width === 0 || box.height === 0 || element.closest("svg, .hidden, option, .mid, .group-where, .row-who, .h-agent, .h-word, .r-name, .badge, .cm-editor, .pill-words, .horizon")) return false;
       return box.right > wide + 1 || (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible" && !element.matches("input, textarea, select, .hidden"));
     });
     return sticking.slice(0, 5).map((element) => `${element.tagName}.${element.className} ${Math.round(element.getBoundingClientRect().right)} of ${wide}, ${element.scrollWidth} in ${element.clientWidth}`);
@@ -44,6 +44,14 @@ export const scenarios = {
     await window.id("history-row").nth(4).click();
     await window.id("history-call").waitFor();
     await noViolations(window, "the life of a call");
+    await window.page.keyboard.press("2");
+    await window.id("grant-open").first().click();
+    await window.id("grant-calls").waitFor();
+    await noViolations(window, "a grant and its calls");
+    await window.page.keyboard.press("4");
+    await window.id("session-open").first().click();
+    await window.id("session-call").first().waitFor();
+    await noViolations(window, "a session and its calls");
     await window.close();
   },
 
@@ -68,6 +76,16 @@ export const scenarios = {
       await noViolations(window, sheet);
       await window.page.keyboard.press("Escape");
     }
+    await window.id("queue-row").nth(1).click();
+    await window.page.mouse.move(900, 400);
+    await window.ready();
+    await window.page.keyboard.press("e");
+    await window.id("edit-command").waitFor();
+    await window.page.keyboard.type("x");
+    await window.page.locator('[data-testid="edit-preview"][data-phase="judged"]').waitFor();
+    await noViolations(window, "edit");
+    await window.page.keyboard.press("Escape");
+    await window.page.keyboard.press("Escape");
     await window.page.keyboard.press("x");
     await window.page.keyboard.press("c");
     await window.id("sheet-cancel").waitFor();

@@ -66,8 +66,8 @@ export const scenarios = {
     await window.id("why-rule").click();
     await window.id("policy-error").waitFor();
     assert.match(await window.id("policy-error").textContent(), /Line 20: .*aks/);
-    assert.equal(await window.page.locator('.ln.bad[data-line="20"]').count(), 1);
-    await window.page.locator('.ln.here[data-line="18"]').waitFor();
+    await window.page.locator('.cm-line.cm-bad[data-line="20"]').waitFor();
+    await window.page.locator('.cm-line.cm-here[data-line="18"]').waitFor();
     await window.close();
   },
 

@@ -1,6 +1,5 @@
 // The chart of the history, loaded when the history is first shown.
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 
 import type { Bucket, Series } from "../text/figures";
 

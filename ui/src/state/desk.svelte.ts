@@ -289,7 +289,7 @@ export class Desk {
   }
 
   moveToEnd(last: boolean): void {
-    const rows = this.queue.pendingRows();
+    const rows = this.queue.drawn.filter((item) => this.queue.settledAs(item.id) === undefined);
     const to = last ? rows.at(-1) : rows[0];
     if (to !== undefined) void this.judge(to.id);
   }

@@ -305,6 +305,7 @@ export const text = {
     at: (when: string) => `at ${when}:`,
     series: { once: "approved", grant: "by grant", rule: "by rule", denied: "denied", expired: "expired" },
     chart: (by: "hour" | "day") => `Decisions by ${by}. Above the line what was let through, below it what was not.`,
+    undrawn: "The chart could not be drawn; the figures are right.",
     verify: "Check the chain",
     verifyAgain: "Check again",
     walking: "Walking the chain…",
