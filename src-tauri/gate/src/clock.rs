@@ -47,8 +47,9 @@ pub(crate) fn boot_ms() -> i64 {
     time.tv_sec.saturating_mul(1_000).saturating_add(time.tv_nsec / 1_000_000)
 }
 
+/// Milliseconds since 1970 by the wall clock.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-fn wall_ms() -> i64 {
+pub(crate) fn wall_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }
 

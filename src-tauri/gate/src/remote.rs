@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use placet_domain::{AgentName, ApprovalId, At, Digest, Judged, PathText, Refusal, RefusalCode, SessionId};
@@ -110,8 +110,7 @@ impl Remote {
 
     /// Now, by this machine's clock.
     pub fn now(&self) -> At {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        At(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        At(crate::clock::wall_ms())
     }
 
     fn ask_blocking(&self, ask: &Ask) -> Result<Verdict, Refusal> {
@@ -239,10 +238,12 @@ fn raw(input: &[u8]) -> Result<Box<RawValue>, Refusal> {
 }
 
 fn refused(error: ClientError) -> Refusal {
-    RefusalCode::NotOpen.because(match error {
-        ClientError::Refused(body) => body.sentence().to_owned(),
-        other => format!("The gate could not be asked, so this is denied: {other}."),
-    })
+    let message = if let ClientError::Refused(body) = &error {
+        body.sentence().to_owned()
+    } else {
+        format!("The gate could not be asked, so this is denied: {error}.")
+    };
+    RefusalCode::NotOpen.because(message)
 }
 
 fn hold<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
