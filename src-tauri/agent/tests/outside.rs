@@ -152,7 +152,11 @@ async fn a_broken_pre_hook_ends_the_run_and_a_broken_post_hook_does_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_says_ask_has_a_person_asked_even_where_the_policy_allows() {
-    let house = House::new();
+    // Everything is allowed, and what is not is denied: only the hook's word puts a question.
+    let house = House::with_policy(
+        "default = \"deny\"\n[[rule]]\nname = \"all\"\ndecide = \"allow\"\ntool = [\"*\"]\npath = [\"**\"]\n\
+         [[rule]]\nname = \"all tools\"\ndecide = \"allow\"\ntool = [\"*\"]\n",
+    );
     let gate = house.open(Host::Supervised).await;
     let (mut options, provider) =
         house.options(vec![calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]), says("done")]);
@@ -164,6 +168,9 @@ async fn a_hook_that_says_ask_has_a_person_asked_even_where_the_policy_allows() 
     });
     let items = wait_for(&gate, 1).await;
     assert_eq!(items[0]["tool"], "confirm_call");
+    let card =
+        gate.desk(placet_gate::Seat::Supervisor).call("approvals.get", json!({"id": items[0]["id"]})).await.unwrap();
+    assert_eq!(card["grantable"], json!([]), "a grant would answer for the person: {card}");
     deny(&gate, &items[0], "no").await;
     running.await.unwrap();
     assert!(results(&provider)[0].text.starts_with("BLOCKED: "));

@@ -34,6 +34,7 @@ fn a_call() -> CallFacts {
         protected: true,
         is_folder: true,
         inode: Some((1, 2)),
+        content: Some(digest_of("content")),
         ..path(Action::Write, "/w/a")
     };
     let mut address = url(Action::Fetch, "https://docs.rs/a?q");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, PathText};
+use crate::{Action, Digest, PathText};
 
 /// One thing a call acts on, with what it does to it. A call has one or several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +66,9 @@ pub struct PathSubject {
     /// Device and inode of what is there, for folder roots of grants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inode: Option<(u64, u64)>,
+    /// SHA-256 of the file that is to be written or deleted, as it was when this was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
 }
 
 /// A web address as WHATWG parses it, its host made comparable.

@@ -76,6 +76,7 @@ pub(crate) fn path(action: Action, at: &str) -> PathSubject {
         protected: false,
         is_folder: false,
         inode: None,
+        content: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use placet_domain::call::OnForm;
-use placet_domain::{Action, CallFacts, Judged, PathText, Refused, RefusedCode, Subject};
+use placet_domain::{Action, CONFIRM_CALL, CallFacts, Judged, PathText, Refused, RefusedCode, Subject};
 use serde_json::Value;
 
 use crate::canonical::sha256;
@@ -117,7 +117,8 @@ fn grantable(reading: &Reading) -> Vec<OnForm> {
                 path.protected || path.hard_linked && path.action.strength() >= Action::Write.strength()
             }
             Subject::Url(url) => url.odd,
-            Subject::Command(_) | Subject::Mcp(_) | Subject::Tool(_) => false,
+            Subject::Tool(tool) => tool.tool == CONFIRM_CALL,
+            Subject::Command(_) | Subject::Mcp(_) => false,
         });
     if once_only {
         return Vec::new();

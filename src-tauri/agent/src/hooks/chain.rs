@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_domain::ApprovalId;
+use placet_domain::{ApprovalId, CONFIRM_CALL};
 use serde_json::{Value, json};
 
 use super::{Call, Cost, Fate, Hook, HookError, Moment, Pre};
@@ -14,10 +14,6 @@ use crate::{
     summary::Summary,
     tools::Output,
 };
-
-/// The tool under which a person is asked to confirm a call that a hook, or a crash, made doubtful. It runs nothing:
-/// the call itself goes to the gate afterwards.
-const CONFIRM: &str = "confirm_call";
 
 /// What the pre chain makes of a call.
 #[derive(Debug)]
@@ -116,7 +112,8 @@ impl Chain {
     pub async fn confirm(&self, call: &Call, why: &str) -> Option<Judgement> {
         let input = json!({"tool": call.tool, "input": call.input, "why": why});
         let id = format!("{}/confirm", call.id);
-        match self.gate.ask(ask(call, id, CONFIRM, bytes_of(&input), None)).await {
+        match self.gate.ask(ask(call, id, CONFIRM_CALL, bytes_of(&input), None)).await {
+            // It runs nothing: the call itself goes to the gate afterwards.
             Verdict::Allowed(_) => None,
             Verdict::Denied { reason, approval } => Some(Judgement::Denied { reason, by: "gate".to_owned(), approval }),
         }

@@ -162,6 +162,7 @@ impl EditFile {
         let place = workspace.place(&target.inner, false)?;
         let before = place.existing(target)?.ok_or_else(|| Trouble::from(rustix::io::Errno::NOENT))?;
         let text = text_of(&before)?;
+        target.must_hold(text.as_bytes())?;
         let times = text.matches(&self.old_string).count();
         match times {
             0 => return Err(ToolErrorCode::NoMatch.because("old_string is not in the file. Read it again.")),
@@ -182,6 +183,9 @@ impl WriteFile {
     pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
         let place = workspace.place(&target.inner, true)?;
         let before = place.existing(target)?;
+        if let Some(before) = &before {
+            target.must_hold_still(before)?;
+        }
         place.replace(before.as_ref(), self.content.as_bytes())?;
         Ok(format!("Wrote {} bytes to {}.\n", self.content.len(), self.path))
     }
@@ -191,6 +195,7 @@ impl DeleteFile {
     pub(crate) fn run(&self, workspace: &Workspace, target: &Target) -> Result<String, Trouble> {
         let place = workspace.place(&target.inner, false)?;
         let before = place.existing(target)?.ok_or_else(|| Trouble::from(rustix::io::Errno::NOENT))?;
+        target.must_hold_still(&before)?;
         place.remove(&before)?;
         Ok(format!("Deleted {}.\n", self.path))
     }

@@ -14,11 +14,12 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use placet_domain::{PathText, subject::PathSubject};
+use placet_domain::{Digest, PathText, subject::PathSubject};
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags},
     io::Errno,
 };
+use sha2::Digest as _;
 
 use super::error::{ToolErrorCode, Trouble};
 
@@ -37,9 +38,32 @@ type Identity = (u64, u64);
 pub(crate) struct Target {
     pub(crate) inner: PathBuf,
     judged: Option<Identity>,
+    /// The hash of what is to be changed, where it was small enough to be hashed.
+    content: Option<Digest>,
 }
 
 impl Target {
+    /// What is to be changed must be what the person saw: the same file, and nothing else written into it since.
+    pub(crate) fn must_hold(&self, bytes: &[u8]) -> Result<(), Trouble> {
+        let now = || Digest::new(sha2::Sha256::digest(bytes).into());
+        if self.content.is_none_or(|judged| judged == now()) {
+            return Ok(());
+        }
+        Err(ToolErrorCode::Changed.because("The file was written to after the call was judged. Read it and ask again."))
+    }
+
+    /// The same for a file that is not read otherwise.
+    pub(crate) fn must_hold_still(&self, file: &File) -> Result<(), Trouble> {
+        use std::io::Read as _;
+        if self.content.is_none() {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let mut reader = file;
+        reader.read_to_end(&mut bytes)?;
+        self.must_hold(&bytes)
+    }
+
     /// The file that was opened must be the one that was judged.
     fn must_be(&self, opened: impl AsFd) -> Result<(), Trouble> {
         if self.judged == Some(identity(opened)?) { Ok(()) } else { Err(changed()) }
@@ -82,7 +106,7 @@ impl Workspace {
 
     /// What a judged path means here.
     pub(crate) fn target(&self, subject: &PathSubject) -> Result<Target, Trouble> {
-        Ok(Target { inner: self.within(&subject.resolved)?, judged: subject.inode })
+        Ok(Target { inner: self.within(&subject.resolved)?, judged: subject.inode, content: subject.content })
     }
 
     fn within(&self, resolved: &PathText) -> Result<PathBuf, Trouble> {
@@ -239,7 +263,7 @@ mod tests {
     /// What the path means while it is judged.
     fn target(workspace: &Workspace, inner: &str) -> Target {
         let judged = fs::File::open(workspace.path().join(inner)).ok().map(|file| identity(file).unwrap());
-        Target { inner: inner.into(), judged }
+        Target { inner: inner.into(), judged, content: None }
     }
 
     #[test]
@@ -284,6 +308,20 @@ mod tests {
         assert_eq!(code(place.replace(Some(&before), b"three")), ToolErrorCode::Changed);
         assert_eq!(fs::read_to_string(dir.path().join("f")).unwrap(), "two");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn what_was_written_into_the_same_file_after_judging_is_neither_edited_over_nor_deleted() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("f"), "one").unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let judged =
+            Target { content: Some(Digest::new(sha2::Sha256::digest("one").into())), ..target(&workspace, "f") };
+        let open = || workspace.place(Path::new("f"), false).unwrap().existing(&judged).unwrap().unwrap();
+        assert!(judged.must_hold_still(&open()).is_ok());
+        fs::write(dir.path().join("f"), "two").unwrap();
+        assert_eq!(code(judged.must_hold_still(&open())), ToolErrorCode::Changed);
+        assert_eq!(code(judged.must_hold(b"two")), ToolErrorCode::Changed);
     }
 
     #[test]

@@ -205,6 +205,7 @@ pub(crate) fn path(action: Action, resolved: &str) -> Subject {
         protected: false,
         is_folder: false,
         inode: Some((66_306, u64::MAX)),
+        content: None,
     })
 }
 

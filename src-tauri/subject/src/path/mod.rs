@@ -205,6 +205,7 @@ fn unresolved(asked: &[u8], action: Action, path: PathText) -> PathSubject {
         protected: false,
         is_folder: false,
         inode: None,
+        content: None,
     }
 }
 
@@ -277,6 +278,8 @@ fn found_look(asked: &[u8], action: Action, normalized: PathText, found: Found, 
         protected: false,
         is_folder: entry.is_some_and(|e| e.is_folder()),
         inode: entry.map(|e| e.identity()),
+        // Read where the call changes it.
+        content: None,
     };
     PathLook { subject, refused: None, flags, notes, found: Some(found) }
 }

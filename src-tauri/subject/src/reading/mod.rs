@@ -151,7 +151,7 @@ impl Reading {
 
     /// Adds a path with the state of what it names; gives what a write or delete would change.
     pub(crate) fn add_path(&mut self, look: PathLook) -> Before {
-        let PathLook { subject, refused, flags, mut notes, found } = look;
+        let PathLook { mut subject, refused, flags, mut notes, found } = look;
         notes.extend(refused.as_ref().map(|refused| refused.reason.clone()));
         self.refuse(refused);
         self.flags.extend(flags);
@@ -172,6 +172,7 @@ impl Reading {
         match &before {
             Before::Absent | Before::Folder | Before::Device => {}
             Before::File { sha256, bytes } => {
+                subject.content = Some(*sha256);
                 state.insert("sha256".to_owned(), json!(sha256));
                 state.insert("size".to_owned(), json!(bytes.len()));
             }
