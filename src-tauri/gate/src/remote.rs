@@ -237,6 +237,7 @@ fn raw(input: &[u8]) -> Result<Box<RawValue>, Refusal> {
     serde_json::from_slice(input).map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 fn refused(error: ClientError) -> Refusal {
     let message = if let ClientError::Refused(body) = &error {
         body.sentence().to_owned()
