@@ -158,7 +158,7 @@ export const scenarios = {
   "the history has figures, a horizon, a chain, and narrows": async (open) => {
     const window = await open();
     await window.page.keyboard.press("3");
-    await window.page.locator('[data-testid="timeline"] canvas').waitFor();
+    await window.page.locator('[data-testid="timeline-chart"] rect >> nth=0').waitFor();
     assert.match(await window.id("figure-asked").textContent(), /^\d+$/);
     assert.match(await window.id("legend-grant").textContent(), /by grant \d+/);
     await window.id("timeline-span-168").click();

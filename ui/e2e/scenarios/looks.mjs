@@ -20,7 +20,7 @@ async function noOverflow(window, what) {
     const wide = document.documentElement.clientWidth;
     const sticking = [...document.querySelectorAll("body *")].filter((element) => {
       const box = element.getBoundingClientRect();
-      if (box.width === 0 || box.height === 0 || element.closest("svg, .hidden, option, .mid, .group-where, .row-who, .h-agent, .h-word, .r-name, .badge, .cm-editor, .pill-words, .horizon")) return false;
+      if (box.width === 0 || box.height === 0 || element.closest("svg, .hidden, option, .mid, .group-where, .row-who, .h-agent, .h-word, .r-name, .badge, .cm-editor, .pill-words, .plot")) return false;
       return box.right > wide + 1 || (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible" && !element.matches("input, textarea, select, .hidden"));
     });
     return sticking.slice(0, 5).map((element) => `${element.tagName}.${element.className} ${Math.round(element.getBoundingClientRect().right)} of ${wide}, ${element.scrollWidth} in ${element.clientWidth}`);
