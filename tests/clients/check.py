@@ -19,7 +19,11 @@ from kit.desk import Desk
 from kit.place import SOURCE, Hook
 from kit.runner import CannotRun, run
 
-CHECKS = {"claude-code": "checks.claude_code"}
+CHECKS = {
+    "claude-code": "checks.claude_code",
+    "codex": "checks.codex",
+    "gemini-cli": "checks.gemini_cli",
+}
 
 
 def main():

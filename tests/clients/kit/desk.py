@@ -62,6 +62,19 @@ class Desk:
             time.sleep(0.05)
         print("nothing came to be answered", flush=True)
 
+    def answer_all(self, answer):
+        """Calls `answer` with each approval as it comes, from another thread, as long as the gate runs."""
+        threading.Thread(target=self._answer_all, args=(answer,), daemon=True).start()
+
+    def _answer_all(self, answer):
+        answered = set()
+        while self.process.poll() is None and not self.process.stdin.closed:
+            for approval in self.ask("approvals.list", state="pending")["items"]:
+                if approval["id"] not in answered:
+                    answered.add(approval["id"])
+                    answer(approval)
+            time.sleep(0.05)
+
     def approve(self, approval):
         self.ask("approvals.approve", id=approval["id"], digest=approval["digest"])
 
