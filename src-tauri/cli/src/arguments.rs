@@ -77,6 +77,9 @@ enum Command {
         /// Take answers on stdin, JSON-RPC a line; needs --data-dir
         #[arg(long)]
         supervise: bool,
+        /// Apart from whoever started it, and behind a window where there is a screen: how hooks start it
+        #[arg(long, hide = true, conflicts_with = "supervise")]
+        detached: bool,
     },
     /// What Placet makes of a call given on stdin as {tool, input, cwd, agent?, workspace?}
     Explain,
@@ -267,10 +270,10 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::Doctor { project } => install::doctor(&places, project, form),
         Command::Mcp { permission_prompt: true, .. } => mcp::permission_prompt(places),
         Command::Mcp { name, hold_ms, command, .. } => {
-            mcp::before(places, mcp::Order { command, name, hold: Duration::from_millis(hold_ms) })
+            mcp::before(places, &mcp::Order { command, name, hold: Duration::from_millis(hold_ms) })
         }
-        Command::Serve { supervise: false } => serve::run(places, form),
-        Command::Serve { supervise: true } => supervise::run(places, flags.data_dir.is_some()),
+        Command::Serve { supervise: false, detached } => serve::run(places, form, detached),
+        Command::Serve { supervise: true, .. } => supervise::run(places, flags.data_dir.is_some()),
         Command::Explain => explain::run(&places, Form::of_terminal(line.json)),
         Command::Status => views::status(&places, form),
         Command::Pending(filter) => views::pending(&places, form, &filter.into()),

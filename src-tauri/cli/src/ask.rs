@@ -13,7 +13,10 @@ use placet_ipc::{
     result,
 };
 
-use crate::hook::{Call, Caller, Report};
+use crate::{
+    hook::{Call, Caller, Report},
+    start::{self, Starting, WhenNoGate},
+};
 
 /// How long a gate that was never reached is tried: with the rest of the program it stays within two seconds.
 const REACH: Duration = Duration::from_millis(1_300);
@@ -80,6 +83,8 @@ pub(crate) enum Outcome {
     Answered(Box<CallChecked>),
     /// No answer; why, as a sentence for the agent.
     Failed(String),
+    /// There is no gate, and the person wants that left to the client's own rules.
+    LeftToClient,
     /// The client ended it.
     Rung(Rung),
 }
@@ -107,8 +112,10 @@ pub(crate) struct Memory {
 impl Asking<'_> {
     /// Asks until there is an answer or no sense in waiting any more.
     pub(crate) fn ask(&mut self, call: &Call) -> Outcome {
-        let first_by = Moment::in_(REACH).min(self.deadline);
+        let mut first_by = Moment::in_(REACH).min(self.deadline);
         let mut attempt = 0;
+        let mut starting = None;
+        let mut looked_for_settings = false;
         loop {
             let error = match self.attempt(call) {
                 Ok(outcome) => return outcome,
@@ -117,6 +124,22 @@ impl Asking<'_> {
             self.memory.connection = None;
             if !error.may_pass() {
                 return Outcome::Failed(self.unanswered(&error));
+            }
+            if is_no_gate(&error) && !self.memory.reached && !std::mem::replace(&mut looked_for_settings, true) {
+                match start::when_no_gate(self.places) {
+                    WhenNoGate::Client => return Outcome::LeftToClient,
+                    WhenNoGate::Deny => {}
+                    WhenNoGate::Start => match Starting::begin(self.places) {
+                        Ok(begun) => {
+                            starting = Some(begun);
+                            first_by = Moment::in_(start::PATIENCE).min(self.deadline);
+                        }
+                        Err(error) => return Outcome::Failed(could_not_start(&error)),
+                    },
+                }
+            }
+            if let Some(starting) = &mut starting {
+                starting.look_after();
             }
             let limit = if self.memory.reached { self.deadline } else { first_by };
             let next = Moment::in_(step(attempt)).min(limit);
@@ -145,7 +168,7 @@ impl Asking<'_> {
             // Without an id of the client's own a second start would make a second session.
             Some(session) if self.caller.session.is_none() => session,
             Some(_) | None => {
-                start(&mut connection, &self.asker.agent, self.caller, self.deadline.min(Moment::in_(PROMPT)))?
+                begun(&mut connection, &self.asker.agent, self.caller, self.deadline.min(Moment::in_(PROMPT)))?
             }
         };
         self.memory.session = Some(session);
@@ -214,11 +237,23 @@ impl Asking<'_> {
     }
 }
 
+/// Whether this says that nobody listens, rather than that whoever does is not to be asked.
+fn is_no_gate(error: &ClientError) -> bool {
+    matches!(error, ClientError::Unreachable { .. } | ClientError::Place(placet_ipc::PlaceError::Io { .. }))
+}
+
+fn could_not_start(error: &std::io::Error) -> String {
+    format!(
+        "Placet denied this call because no gate runs and none could be started: {error}. The person has to start \
+         Placet before you try again."
+    )
+}
+
 /// Tells the gate what became of a call. Nothing depends on it for the client, so nothing is said if it fails.
 pub(crate) fn report(places: &Places, agent: &str, caller: &Caller, report: Report) -> Result<(), ClientError> {
     let deadline = Moment::in_(REACH);
     let mut connection = connect(places, REACH)?;
-    let session = start(&mut connection, agent, caller, deadline)?;
+    let session = begun(&mut connection, agent, caller, deadline)?;
     let mut report = CallReport {
         session,
         call_id: report.id,
@@ -238,14 +273,14 @@ pub(crate) fn report(places: &Places, agent: &str, caller: &Caller, report: Repo
 /// Tells the gate that a session begins.
 pub(crate) fn begin(places: &Places, agent: &str, caller: &Caller) -> Result<(), ClientError> {
     let mut connection = connect(places, REACH)?;
-    start(&mut connection, agent, caller, Moment::in_(REACH)).map(drop)
+    begun(&mut connection, agent, caller, Moment::in_(REACH)).map(drop)
 }
 
 /// Tells the gate that a session ends.
 pub(crate) fn end(places: &Places, agent: &str, caller: &Caller, summary: Option<String>) -> Result<(), ClientError> {
     let deadline = Moment::in_(REACH);
     let mut connection = connect(places, REACH)?;
-    let session = start(&mut connection, agent, caller, deadline)?;
+    let session = begun(&mut connection, agent, caller, deadline)?;
     connection.call_until::<_, Done>(method::SESSION_STOP, &SessionStop { session, summary }, deadline).map(drop)
 }
 
@@ -253,7 +288,7 @@ fn connect(places: &Places, patience: Duration) -> Result<Connection, ClientErro
     Connection::connect(places, "placet hook", env!("CARGO_PKG_VERSION"), patience)
 }
 
-fn start(
+fn begun(
     connection: &mut Connection,
     agent: &str,
     caller: &Caller,

@@ -16,6 +16,7 @@ mod policy;
 mod run;
 mod say;
 mod serve;
+mod start;
 mod supervise;
 mod take_away;
 mod views;

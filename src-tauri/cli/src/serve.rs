@@ -11,10 +11,14 @@ use tokio::{
 use crate::{
     exit,
     say::{self, Form},
+    start,
 };
 
 /// Runs until it is told to end: by SIGTERM (a window takes over, or whoever started it), by SIGINT.
-pub(crate) fn run(places: Places, form: Form) -> ExitCode {
+pub(crate) fn run(places: Places, form: Form, detached: bool) -> ExitCode {
+    if detached {
+        start::detach(&places);
+    }
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(code) => return code,

@@ -368,3 +368,40 @@ fn no_call_slips_past() {
     client.answer(9);
     assert!(house.calls().is_empty());
 }
+
+#[test]
+fn claude_codes_permission_prompt_is_answered_from_the_desk() {
+    let house = House::new(ASK);
+    let mut desk = Desk::open(house.path());
+    let mut command = placet(house.path(), &["mcp", "--permission-prompt"]);
+    let mut client = Client::of(command.current_dir(house.path().join("w")).spawn().unwrap());
+    client.ask(1, "initialize", &json!({ "protocolVersion": "2025-11-25", "capabilities": {} }));
+    assert_eq!(client.answer(1)["protocolVersion"], "2025-11-25");
+    client.ask(2, "tools/list", &json!({}));
+    assert_eq!(client.answer(2)["tools"][0]["name"], "approve");
+    let prompt = |id: u32, input: &str| {
+        format!(
+            r#"{{"method":"tools/call","params":{{"name":"approve","arguments":{{"tool_name":"Bash","input":{input},"tool_use_id":"toolu_{id}"}},"_meta":{{"claudecode/toolUseId":"toolu_{id}","progressToken":2}}}},"jsonrpc":"2.0","id":{id}}}"#
+        )
+    };
+    client.line(&prompt(3, r#"{ "command":"touch \u0061" }"#));
+    let card = desk.asked();
+    assert_eq!((&card["agent"], &card["tool"]), (&json!("claude-code"), &json!("Bash")));
+    approve(&mut desk, &card);
+    assert_eq!(client.text(3).0, r#"{"behavior":"allow","updatedInput":{ "command":"touch \u0061" }}"#);
+
+    client.line(&prompt(4, r#"{"command":"touch b"}"#));
+    let card = desk.asked();
+    desk.call("approvals.deny", json!({ "id": card["id"], "note": "Not b." }));
+    let answer: Value = serde_json::from_str(&client.text(4).0).unwrap();
+    assert_eq!(answer["behavior"], "deny");
+    assert!(answer["message"].as_str().unwrap().contains("Not b."), "{answer}");
+
+    for arguments in [json!({}), json!({ "tool_name": "Bash" }), json!({ "tool_name": 1, "input": {} })] {
+        client.ask(5, "tools/call", &json!({ "name": "approve", "arguments": arguments }));
+        assert!(client.text(5).0.contains(r#""behavior":"deny""#));
+    }
+    client.ask(6, "tools/call", &json!({ "name": "other", "arguments": {} }));
+    assert!(client.hear(|message| message["id"] == 6)["error"].is_object());
+    assert_eq!(client.end().0, Some(0));
+}

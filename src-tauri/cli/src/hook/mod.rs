@@ -140,6 +140,7 @@ impl Hook {
                 };
                 deliver(&self.client.render(&self.place(), Some(call), &said))
             }
+            Outcome::LeftToClient => deliver(&Output::silence()),
             Outcome::Failed(reason) => {
                 let code = self.deny(&reason);
                 asking.withdraw();

@@ -64,7 +64,7 @@ impl<'a> Lines<'a> {
                 Some(place) if place < own => return Came::Other,
                 Some(_) => return Came::Stop,
             }
-            let mut chunk = [0; 64 * 1024];
+            let mut chunk = [0; 8 * 1024];
             match rustix::io::read(&stdin, &mut chunk) {
                 Ok(0) => self.ended = true,
                 Ok(count) => self.received.extend_from_slice(&chunk[..count]),

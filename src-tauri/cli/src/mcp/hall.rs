@@ -23,6 +23,10 @@ const MOST: usize = 64;
 /// How often the client hears that a person is still asked.
 const BEAT: Duration = Duration::from_secs(5);
 
+/// What is said where the person leaves calls without a gate to the client: here the client's own rules have been gone
+/// through already, so that it is left to is a no.
+pub(crate) const NO_GATE: &str = "no gate of Placet runs; the person has to start Placet before you try again.";
+
 /// One client's requests that wait.
 #[derive(Debug)]
 pub(crate) struct Hall {
@@ -111,7 +115,7 @@ impl Hall {
         let mut asking = Asking { places: &self.places, asker, caller, watch: wait, deadline, memory };
         let outcome = asking.ask(call);
         match &outcome {
-            Outcome::Answered(_) => {}
+            Outcome::Answered(_) | Outcome::LeftToClient => {}
             Outcome::Failed(_) => asking.withdraw(),
             Outcome::Rung(_) => {
                 asking.withdraw();
@@ -135,8 +139,6 @@ pub(crate) struct Wait<'a> {
     pub(crate) progress: Option<&'a RawValue>,
     /// How often it was told.
     pub(crate) told: Cell<u32>,
-    /// The digest of the tool's definition, where it was seen.
-    pub(crate) definition: Option<placet_domain::Digest>,
 }
 
 impl Watch for Wait<'_> {

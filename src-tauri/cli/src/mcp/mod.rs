@@ -26,3 +26,8 @@ pub(crate) struct Order {
     /// How long a call is held while a person is asked.
     pub(crate) hold: Duration,
 }
+
+/// A session's id for a client that gives none: no other process has the same.
+fn session_id(kind: &str) -> String {
+    format!("{kind}-{}-{}", crate::say::now_ms(), std::process::id())
+}

@@ -12,7 +12,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::{
     client::{Came, Lines},
     fields::Fields,
-    hall::{Hall, Wait},
+    hall::{Hall, NO_GATE, Wait},
 };
 use crate::{
     ask::{self, Asker, Outcome},
@@ -52,7 +52,7 @@ pub(crate) fn run(places: Places) -> ExitCode {
             gives_time_for: "its permission prompt",
             comes_back: false,
         },
-        caller: Caller { session: Some(format!("prompt-{}", uuid::Uuid::now_v7())), cwd },
+        caller: Caller { session: Some(super::session_id("prompt")), cwd },
     });
     let mut lines = Lines::new(&bell, None);
     loop {
@@ -122,7 +122,6 @@ impl Prompt {
             patience: PATIENCE,
             progress: meta.as_ref().and_then(|meta| meta.get("progressToken")),
             told: Cell::new(0),
-            definition: None,
         };
         let Some(outcome) = self.hall.ask(&self.asker, &self.caller, &call, &wait) else { return };
         let answer = match outcome {
@@ -131,6 +130,7 @@ impl Prompt {
             }
             Outcome::Answered(answer) => denied(&answer.reason),
             Outcome::Failed(reason) => denied(&reason),
+            Outcome::LeftToClient => denied(NO_GATE),
             Outcome::Rung(_) => return,
         };
         self.hall.answer(id.get(), &answer);

@@ -17,7 +17,7 @@ use super::{
     Order,
     client::{Came, Lines},
     fields::{Fields, is_taken_for},
-    hall::{Hall, Wait, lock},
+    hall::{Hall, NO_GATE, Wait, lock},
     server::{self, Server},
     session::Session,
 };
@@ -52,7 +52,6 @@ struct Proxy {
 #[derive(Debug)]
 enum Awaited {
     Initialize,
-    Tools,
     Call { call: Box<Call>, began: Moment },
 }
 
@@ -67,7 +66,7 @@ struct ToolCall {
 }
 
 /// Runs until the client or the server ends.
-pub(crate) fn run(places: Places, order: Order) -> ExitCode {
+pub(crate) fn run(places: Places, order: &Order) -> ExitCode {
     let (bell, server) = match Bell::hang().and_then(|bell| Ok((bell, Server::start(&order.command)?))) {
         Ok(started) => started,
         Err(error) => {
@@ -150,9 +149,6 @@ impl Proxy {
                 lock(&self.session).greeted_by(&message);
                 lock(&self.awaited).insert(id, Awaited::Initialize);
             }
-            (Some("tools/list"), Some(id)) => {
-                lock(&self.awaited).insert(id, Awaited::Tools);
-            }
             (Some(_) | None, _) => {}
         }
         self.server.tell(&line);
@@ -183,15 +179,15 @@ impl Proxy {
     }
 
     /// A call's way through the corridor, and what became of it.
-    fn walk(&self, asked: ToolCall, ring: &UnixStream) {
-        let id = asked.id.get().to_owned();
-        let Some(outcome) = self.ask(&asked, ring) else { return };
+    fn walk(&self, tool_call: ToolCall, ring: &UnixStream) {
+        let id = tool_call.id.get().to_owned();
+        let Some(outcome) = self.ask(&tool_call, ring) else { return };
         match outcome {
             Ok((answer, call)) if answer.decision == Decision::Allow => {
                 let line = match answer.input {
-                    None => asked.line,
-                    Some(input) => match RawValue::from_string(asked.params.with("arguments", input).write()) {
-                        Ok(params) => asked.message.with("params", params).write().into_bytes(),
+                    None => tool_call.line,
+                    Some(input) => match RawValue::from_string(tool_call.params.with("arguments", input).write()) {
+                        Ok(params) => tool_call.message.with("params", params).write().into_bytes(),
                         Err(error) => return self.hall.answer(&id, &blocked(&error.to_string())),
                     },
                 };
@@ -215,15 +211,12 @@ impl Proxy {
     /// The gate's answer, or why there is none; nothing at all when nobody waits for it any more.
     fn ask(
         &self,
-        asked: &ToolCall,
+        tool_call: &ToolCall,
         ring: &UnixStream,
     ) -> Option<Result<(placet_ipc::message::CallChecked, Call), String>> {
-        let (tool, definition) = {
-            let session = lock(&self.session);
-            (session.tool(&asked.name), session.definition(&asked.name))
-        };
-        let id = asked.id.get();
-        let input = match asked.params.get("arguments") {
+        let tool = lock(&self.session).tool(&tool_call.name);
+        let id = tool_call.id.get();
+        let input = match tool_call.params.get("arguments") {
             Some(arguments) => Ok(arguments.to_owned()),
             None => RawValue::from_string("{}".to_owned()),
         };
@@ -233,7 +226,7 @@ impl Proxy {
         };
         let (asker, caller) = self.who();
         let call = Call { tool, input, id: Some(id.to_owned()), parent: None, can_edit: true };
-        let meta = asked.params.object("_meta");
+        let meta = tool_call.params.object("_meta");
         let wait = Wait {
             hall: &self.hall,
             id,
@@ -241,11 +234,11 @@ impl Proxy {
             patience: self.hold,
             progress: meta.as_ref().and_then(|meta| meta.get("progressToken")),
             told: Cell::new(0),
-            definition,
         };
         match self.hall.ask(&asker, &caller, &call, &wait)? {
             Outcome::Answered(answer) => Some(Ok((*answer, call))),
             Outcome::Failed(reason) => Some(Err(reason)),
+            Outcome::LeftToClient => Some(Err(NO_GATE.to_owned())),
             Outcome::Rung(_) => None,
         }
     }
@@ -278,8 +271,7 @@ impl Proxy {
         let result = message.object("result");
         match (awaited, result) {
             (Awaited::Initialize, Some(result)) => lock(&self.session).answered_by(&result),
-            (Awaited::Tools, Some(result)) => lock(&self.session).listed(&result),
-            (Awaited::Initialize | Awaited::Tools, None) => {}
+            (Awaited::Initialize, None) => {}
             (Awaited::Call { call, began }, result) => {
                 let failed = result.as_ref().is_none_or(|r| r.get("isError").is_some_and(|e| e.get() == "true"));
                 let output = message.get("result").or(message.get("error")).map(ToOwned::to_owned);

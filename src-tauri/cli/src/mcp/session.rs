@@ -1,9 +1,6 @@
-//! Who calls which server: what both said of themselves, and what the server said of its tools.
+//! Who calls which server: what both said of themselves.
 
-use std::collections::BTreeMap;
-
-use placet_domain::{AgentName, Digest};
-use serde_json::value::RawValue;
+use placet_domain::AgentName;
 
 use super::fields::Fields;
 use crate::{ask::Asker, hook::Caller};
@@ -20,7 +17,6 @@ pub(crate) struct Session {
     id: String,
     cwd: String,
     server: Option<String>,
-    definitions: BTreeMap<String, Digest>,
 }
 
 impl Session {
@@ -28,10 +24,9 @@ impl Session {
     pub(crate) fn begun(name: Option<&str>) -> Self {
         Self {
             agent: NAMELESS.to_owned(),
-            id: format!("mcp-{}", uuid::Uuid::now_v7()),
+            id: super::session_id("mcp"),
             cwd: std::env::current_dir().map_or_else(|_| "/".to_owned(), |dir| dir.to_string_lossy().into_owned()),
             server: name.map(plain),
-            definitions: BTreeMap::new(),
         }
     }
 
@@ -50,25 +45,9 @@ impl Session {
         self.server.get_or_insert_with(|| plain(&name.unwrap_or_default()));
     }
 
-    /// The server lists its tools, or a page of them.
-    pub(crate) fn listed(&mut self, result: &Fields) {
-        let tools: Vec<Box<RawValue>> =
-            result.get("tools").and_then(|tools| serde_json::from_str(tools.get()).ok()).unwrap_or_default();
-        for tool in tools {
-            if let Some(name) = Fields::of(&tool).ok().and_then(|tool| tool.text("name")) {
-                self.definitions.insert(name, definition(&tool));
-            }
-        }
-    }
-
     /// A tool's name as the gate is to know it; nothing before the server has said who it is.
     pub(crate) fn tool(&self, tool: &str) -> Option<String> {
         self.server.as_ref().map(|server| format!("mcp__{server}__{tool}"))
-    }
-
-    /// The digest of a tool's definition, as it was listed last.
-    pub(crate) fn definition(&self, tool: &str) -> Option<Digest> {
-        self.definitions.get(tool).copied()
     }
 
     /// Who asks, at the gate.
@@ -100,18 +79,11 @@ fn plain(name: &str) -> String {
     if plain.is_empty() { "server".to_owned() } else { plain.to_owned() }
 }
 
-/// The same for equal definitions, whatever the order of their fields.
-fn definition(tool: &RawValue) -> Digest {
-    let bytes = tool.get().as_bytes();
-    match placet_subject::strict_json(bytes) {
-        Ok(value) => placet_subject::canonical::sha256(placet_subject::canonical::canonical(&value).as_bytes()),
-        Err(_) => placet_subject::canonical::sha256(bytes),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::value::RawValue;
+
     use super::*;
 
     fn fields(json: &str) -> Fields {
@@ -146,16 +118,5 @@ mod tests {
         assert_eq!(session.asker().agent, "mcp");
         session.greeted_by(&fields(r#"{"params":{"clientInfo":{"name":"claude-code"}}}"#));
         assert_eq!(session.asker().agent, "claude-code");
-    }
-
-    #[test]
-    fn a_definition_is_known_by_what_it_says() {
-        let mut session = Session::begun(None);
-        session.listed(&fields(r#"{"tools":[{"name":"x","description":"a"}]}"#));
-        let first = session.definition("x").unwrap();
-        session.listed(&fields(r#"{"tools":[{"description":"a", "name":"x"}]}"#));
-        assert_eq!(session.definition("x").unwrap(), first);
-        session.listed(&fields(r#"{"tools":[{"name":"x","description":"b"}]}"#));
-        assert_ne!(session.definition("x").unwrap(), first);
     }
 }
