@@ -79,3 +79,29 @@ fn stop(runs: &Runs, params: Value) -> Result<Value, ErrorBody> {
 pub(crate) fn show_the_first(places: &Places) -> bool {
     show_running_window(places)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use placet_agent::demo::Home;
+    use placet_gate::Flags;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_run_is_started_shows_among_the_sessions_and_is_stopped() {
+        let home = Home::new().unwrap();
+        let opened = Opened::open(home.places(&Flags::default()).unwrap()).await;
+        let started = opened.call("agent.start", Some(json!({"provider": "demo"}))).await.unwrap();
+        let sessions = opened.call("sessions.list", Some(json!({"running": true}))).await.unwrap();
+        assert_eq!(sessions["items"][0]["id"], started["session"]);
+        opened.call("agent.stop", Some(started.clone())).await.unwrap();
+        let unknown = json!({"session": "01890a5d-ac96-774b-bcce-b302099a8057"});
+        assert_eq!(opened.call("agent.stop", Some(unknown)).await.unwrap_err().word(), "no_such_session");
+        for wrong in [json!({"task": "x"}), json!({"workspace": "/", "task": "x"}), json!({"shell": "x"})] {
+            assert_eq!(opened.call("agent.start", Some(wrong)).await.unwrap_err().word(), "invalid_params");
+        }
+        opened.close().await;
+        home.remove();
+    }
+}
