@@ -70,6 +70,13 @@ impl Doing {
         self.effect = Action::strongest([self.effect, effect]);
     }
 
+    /// What it reads is named by what it finds, not by its words.
+    fn anywhere(&mut self) {
+        self.raise(Action::Read);
+        self.reads.push("/".to_owned());
+        self.perhaps += 1;
+    }
+
     fn not_known(&mut self, reason: impl Into<String>) {
         self.raise(Action::Execute);
         self.unknown.get_or_insert_with(|| reason.into());
@@ -172,6 +179,9 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
     for (name, rule, value) in events.options {
         doing.raise(rule.effect);
         at_place |= rule.place;
+        if rule.anywhere {
+            doing.anywhere();
+        }
         firsts += usize::from(rule.first);
         let valueless = matches!(rule.takes, Takes::Nothing | Takes::Words(_)) || value.is_none();
         if valueless && matches!(rule.effect, Action::Write | Action::Delete) {
@@ -345,6 +355,12 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
         Role::Format if text.starts_with('+') => {}
         Role::Format => doing.not_known(format!("“{text}” is a value to be set.")),
         Role::Read => doing.reads.push(text.to_owned()),
+        Role::ReadList => {
+            if !nowhere {
+                doing.reads.push(text.to_owned());
+            }
+            doing.anywhere();
+        }
         Role::Write => doing.writes.push(text.to_owned()),
         Role::Delete => doing.deletes.push(text.to_owned()),
         Role::Move => {
@@ -352,9 +368,8 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
             doing.deletes.push(text.to_owned());
         }
         Role::Maybe => {
-            let leads_out = text.starts_with(['/', '~']) || text.split(['/', ':']).any(|part| part == "..");
-            if leads_out {
-                doing.reads.push(text.rsplit_once(':').map_or(text, |(_, path)| path).to_owned());
+            if let Some(path) = perhaps_a_path(text) {
+                doing.reads.push(path.to_owned());
                 doing.perhaps += 1;
                 doing.raise(Action::Read);
             }
@@ -393,6 +408,15 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
             }
         }
     }
+}
+
+/// The path in a word that may also name a revision (`.env`, `HEAD:.env`, `../x`); none where it looks like no path.
+fn perhaps_a_path(text: &str) -> Option<&str> {
+    let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
+    let leads_out = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
+    let is_range = !text.contains(':') && text.contains("..");
+    let looks_like_one = text.contains(':') || path.contains(['.', '/']);
+    (!path.is_empty() && (leads_out || looks_like_one && !is_range)).then_some(path)
 }
 
 fn program_text(harmless: Option<()>, otherwise: &str, doing: &mut Doing) {

@@ -53,6 +53,8 @@ struct WrittenOption {
     words: usize,
     #[serde(default)]
     place: bool,
+    #[serde(default)]
+    anywhere: bool,
 }
 
 /// How a program reads its words.
@@ -81,13 +83,15 @@ pub(crate) enum Role {
     Text,
     /// A path read.
     Read,
+    /// A file that names further files, all of which are read.
+    ReadList,
     /// A path written.
     Write,
     /// A path removed.
     Delete,
     /// A path read and removed (`mv`).
     Move,
-    /// Perhaps a path read; counted where it leads out of the folder.
+    /// Perhaps a path read (`HEAD:a.txt`); counted where it looks like one.
     Maybe,
     /// Text that begins with “+” (`date +%F`); anything else is a value to be set.
     Format,
@@ -126,6 +130,7 @@ impl Role {
         Ok(match word {
             "text" => Self::Text,
             "read" => Self::Read,
+            "read-list" => Self::ReadList,
             "write" => Self::Write,
             "delete" => Self::Delete,
             "move" => Self::Move,
@@ -165,7 +170,7 @@ impl Role {
             | Self::CommandForEach
             | Self::Shell
             | Self::Maybe => Action::None,
-            Self::Read => Action::Read,
+            Self::Read | Self::ReadList => Action::Read,
             Self::Write => Action::Write,
             Self::Delete | Self::Move => Action::Delete,
             Self::Url => Action::Fetch,
@@ -196,6 +201,8 @@ pub(crate) struct OptionRule {
     pub(crate) first: bool,
     /// It makes the program work on its place where no path is named (`grep -r`).
     pub(crate) place: bool,
+    /// It follows links or lists wherever they lead (`grep -R`), so any path may be read.
+    pub(crate) anywhere: bool,
 }
 
 /// How operands are assigned: some at the front, any number, some at the back.
@@ -265,7 +272,8 @@ impl Form {
             {
                 return Err(format!("option “{names}”: its effect is weaker than what its value means"));
             }
-            let described = OptionRule { takes, effect, first: option.first, place: option.place };
+            let described =
+                OptionRule { takes, effect, first: option.first, place: option.place, anywhere: option.anywhere };
             for name in names.split_whitespace() {
                 add_option(&mut own, name, described)?;
             }
@@ -393,7 +401,7 @@ fn add_options(
     effect: Action,
 ) -> Result<(), String> {
     for name in names.split_whitespace() {
-        add_option(options, name, OptionRule { takes, effect, first: false, place: false })?;
+        add_option(options, name, OptionRule { takes, effect, first: false, place: false, anywhere: false })?;
     }
     Ok(())
 }
