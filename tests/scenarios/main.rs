@@ -4,6 +4,7 @@
 
 mod crowd;
 mod restart;
+mod revoke;
 mod soak;
 mod without_a_gate;
 

@@ -4,6 +4,7 @@
 mod answers;
 mod claude_code;
 mod demo;
+mod grants;
 mod inbox;
 mod restart;
 
