@@ -4,6 +4,7 @@ use std::{
     fs::OpenOptions,
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
+    time::Duration,
 };
 
 use placet_domain::Policy;
@@ -42,13 +43,25 @@ impl Home {
         Ok(places)
     }
 
-    /// Removes it.
+    /// Removes it. What draws the window may write there for a moment longer, so it is tried again.
     pub fn remove(self) {
-        if let Err(error) = self.0.close() {
-            tracing::warn!(%error, "the demo's own folder could not be removed");
+        let path = self.0.keep();
+        for _ in 0..TRIES {
+            if let Err(error) = std::fs::remove_dir_all(&path) {
+                tracing::debug!(%error, "the demo's own folder is still in use");
+            }
+            if !path.exists() {
+                return;
+            }
+            std::thread::sleep(BETWEEN);
         }
+        tracing::warn!(path = %path.display(), "the demo's own folder could not be removed");
     }
 }
+
+/// How often removing is tried, and how long is waited in between.
+const TRIES: u32 = 10;
+const BETWEEN: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
