@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use placet_ipc::{Flags, Places};
 
 use crate::{
-    exit, explain, history, hook, install, mcp, policy, run,
+    acp, exit, explain, history, hook, install, mcp, policy, run,
     say::{self, Form},
     serve, supervise,
     take_away::{self, Kind},
@@ -70,6 +70,12 @@ enum Command {
         permission_prompt: bool,
         /// The server's command, after --
         #[arg(last = true, required_unless_present = "permission_prompt", value_name = "COMMAND")]
+        command: Vec<OsString>,
+    },
+    /// Between an editor and an agent that speaks ACP: the gate answers what the agent asks
+    Acp {
+        /// The agent's command, after --
+        #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<OsString>,
     },
     /// The gate without a window
@@ -272,6 +278,7 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::Mcp { name, hold_ms, command, .. } => {
             mcp::before(places, &mcp::Order { command, name, hold: Duration::from_millis(hold_ms) })
         }
+        Command::Acp { command } => acp::run(places, &command),
         Command::Serve { supervise: false, detached } => serve::run(places, form, detached),
         Command::Serve { supervise: true, .. } => supervise::run(places, flags.data_dir.is_some()),
         Command::Explain => explain::run(&places, Form::of_terminal(line.json)),

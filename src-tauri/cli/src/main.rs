@@ -4,6 +4,7 @@
 //! A hook is dispatched before anything else is touched, so that it pays for nothing that it does not use. No command
 //! here approves or grants.
 
+mod acp;
 mod arguments;
 mod ask;
 mod exit;

@@ -3,17 +3,18 @@
 
 #[path = "common/desk.rs"]
 mod desk;
+#[path = "common/peer.rs"]
+mod peer;
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Stdio},
-    sync::mpsc,
+    process::Stdio,
     time::Duration,
 };
 
-use desk::{Desk, SOON, placet};
+use desk::{Desk, placet};
+use peer::Client;
 use placet_ipc::Moment;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -68,84 +69,6 @@ impl House {
         command.args(["--", "python3", SERVER]).arg(self.path().join("log")).arg("allow");
         command.current_dir(self.path().join("w")).stderr(Stdio::inherit());
         Client::of(command.spawn().unwrap())
-    }
-}
-
-/// An MCP client on the proxy's pipes.
-struct Client {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    heard: mpsc::Receiver<Value>,
-    kept: Vec<Value>,
-}
-
-impl Client {
-    fn of(mut child: Child) -> Self {
-        let (teller, heard) = mpsc::channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || {
-            for line in stdout.lines() {
-                let _ = teller.send(serde_json::from_str(&line.unwrap()).unwrap());
-            }
-        });
-        Self { stdin: child.stdin.take(), child, heard, kept: Vec::new() }
-    }
-
-    fn line(&mut self, line: &str) {
-        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
-    }
-
-    fn say(&mut self, message: &Value) {
-        self.line(&message.to_string());
-    }
-
-    fn ask(&mut self, id: u32, method: &str, params: &Value) {
-        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-    }
-
-    fn hear(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(place) = self.kept.iter().position(&wanted) {
-            return self.kept.remove(place);
-        }
-        loop {
-            let message = self.heard.recv_timeout(SOON).unwrap();
-            if wanted(&message) {
-                return message;
-            }
-            self.kept.push(message);
-        }
-    }
-
-    fn answer(&mut self, id: u32) -> Value {
-        let answer = self.hear(|message| message["id"] == id && message.get("method").is_none());
-        assert!(answer.get("error").is_none(), "{answer}");
-        answer["result"].clone()
-    }
-
-    /// The text of a result, and whether it is an error.
-    fn text(&mut self, id: u32) -> (String, bool) {
-        let result = self.answer(id);
-        (result["content"][0]["text"].as_str().unwrap().to_owned(), result["isError"] == true)
-    }
-
-    fn blocked(&mut self, id: u32) -> String {
-        let (text, is_error) = self.text(id);
-        assert!(is_error && text.starts_with("BLOCKED: "), "{text}");
-        text
-    }
-
-    /// Its own end, and the code of the proxy.
-    fn end(&mut self) -> (Option<i32>, Duration) {
-        let began = Moment::now();
-        drop(self.stdin.take());
-        (self.child.wait().unwrap().code(), began.passed())
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

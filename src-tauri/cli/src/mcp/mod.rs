@@ -3,12 +3,12 @@
 //! Before a server, everything passes unchanged but `tools/call`, which walks the corridor first. As a server of its
 //! own, it answers Claude Code's permission prompts.
 
-mod client;
-mod fields;
-mod hall;
+pub(crate) mod client;
+pub(crate) mod fields;
+pub(crate) mod hall;
 mod prompt;
 mod proxy;
-mod server;
+pub(crate) mod server;
 mod session;
 
 use std::{ffi::OsString, time::Duration};
@@ -28,6 +28,6 @@ pub(crate) struct Order {
 }
 
 /// A session's id for a client that gives none: no other process has the same.
-fn session_id(kind: &str) -> String {
+pub(crate) fn session_id(kind: &str) -> String {
     format!("{kind}-{}-{}", crate::say::now_ms(), std::process::id())
 }
