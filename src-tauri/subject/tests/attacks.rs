@@ -413,15 +413,21 @@ fn path_017_our_own_files() {
     symlink(room.at("/placet"), room.at("/ws/link")).unwrap();
     let known = Known::new(
         room.at("/home/u").as_str().into(),
-        vec![room.at("/placet/placet.db").as_str().into(), room.at("/placet").as_str().into()],
+        // The folder alone, as the gate names it: a file in it has one name too many.
+        vec![room.at("/placet").as_str().into()],
         Programs::default(),
     );
+    std::fs::create_dir_all(room.at("/placet/run")).unwrap();
+    room.write("/placet/run/token", "x");
+    std::fs::hard_link(room.at("/placet/run/token"), room.at("/ws/deeper")).unwrap();
     let ws = PathText::from(room.at("/ws").as_str());
     for (tool, path) in [
         ("Write", room.at("/placet/policy.toml")),
         ("Read", room.at("/placet/placet.db-wal")),
         ("Read", "link/placet.db".to_owned()),
         ("Write", "innocent".to_owned()),
+        ("Read", "innocent".to_owned()),
+        ("Read", "deeper".to_owned()),
         ("Read", room.at("/PLACET/run/gate.sock")),
     ] {
         let input = json!({"file_path": path, "content": "x"}).to_string();

@@ -334,6 +334,21 @@ fn searching_from_nowhere_is_searching_here() {
     assert_eq!(path(&room.judge("Grep", &json!({"pattern": "x"}))), ".");
     assert_eq!(path(&room.judge("Glob", &json!({"pattern": "**/*.rs", "path": "src"}))), "./src");
     // A pattern can leave the folder it is given.
+    // What stands before the first wildcard is looked at, in the folder that is searched.
+    for (tool, input, named) in [
+        ("Glob", json!({"pattern": "src/*"}), "./src"),
+        ("Glob", json!({"pattern": "b/*.rs", "path": "src"}), "src/b"),
+        ("Grep", json!({"pattern": "x", "glob": ".env"}), "./.env"),
+        ("Grep", json!({"pattern": "x", "glob": ".env", "path": "src"}), "src/.env"),
+    ] {
+        let judged = room.judge(tool, &input);
+        let found = judged
+            .facts
+            .subjects
+            .iter()
+            .any(|subject| matches!(subject, Subject::Path(path) if path.asked == PathText::from(named)));
+        assert!(found, "{input}: {:?}", judged.facts.subjects);
+    }
     let judged = room.judge("Glob", &json!({"pattern": "/etc/**/*.conf"}));
     assert_eq!(judged.facts.subjects.len(), 2);
     assert!(

@@ -3,6 +3,12 @@
 //!
 //! Names are compared without regard to case and accent form: on a file system that folds them they are the same.
 
+use std::{
+    ffi::OsStr,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::Path,
+};
+
 use placet_domain::{Action, PathText};
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -226,13 +232,26 @@ pub(super) fn is_own(path: &PathText, action: Action, own: &[PathText]) -> bool 
     })
 }
 
-/// Whether a file is one of Placet's own under another name (a hard link).
+/// Whether a file is one of Placet's own, or one in a folder of Placet's own, under another name (a hard link).
 pub(super) fn is_own_inode(inode: (u64, u64), own: &[PathText]) -> bool {
     own.iter().filter(|path| path.bytes().starts_with(b"/")).any(|path| {
-        walk(path.bytes(), Leaf::Follow)
-            .ok()
-            .and_then(|found| found.entry)
-            .is_some_and(|entry| entry.identity() == inode)
+        let Some(found) = walk(path.bytes(), Leaf::Follow).ok() else { return false };
+        let Some(entry) = found.entry else { return false };
+        entry.identity() == inode
+            || entry.is_folder() && holds(Path::new(OsStr::from_bytes(&found.resolved)), inode, OWN_DEPTH)
+    })
+}
+
+/// How deep Placet's own folders are: `DATA/run/gate.sock`, with one to spare.
+const OWN_DEPTH: usize = 3;
+
+/// Whether a folder has a file with this identity. What cannot be looked at counts as if it were there.
+fn holds(folder: &Path, inode: (u64, u64), depth: usize) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return true };
+    entries.into_iter().any(|entry| {
+        let Ok(found) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))) else { return true };
+        let (path, facts) = found;
+        (facts.dev(), facts.ino()) == inode || facts.is_dir() && depth > 1 && holds(&path, inode, depth - 1)
     })
 }
 

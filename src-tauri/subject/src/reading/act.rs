@@ -159,10 +159,12 @@ impl<'a> Act<'a> {
                 reason: "The pattern names several places at once. Search one folder at a time.".to_owned(),
             }));
         }
-        if let Some(Value::String(pattern)) = self.input.get(pattern)
-            && (pattern.starts_with(['/', '~', '$']) || pattern.split(['/', '{', ',']).any(|name| name == ".."))
-        {
+        let Some(Value::String(pattern)) = self.input.get(pattern) else { return };
+        if pattern.starts_with(['/', '~', '$']) {
             self.pattern_folder(pattern, action);
+        } else if names_a_place(pattern) {
+            // A name before the first wildcard may be a link or a secret (`link/*`, `.env`).
+            self.pattern_folder(&format!("{}/{pattern}", root.trim_end_matches('/')), action);
         }
     }
 
@@ -185,4 +187,12 @@ impl<'a> Act<'a> {
             text,
         ));
     }
+}
+
+/// Whether a pattern, relative to a folder, names more than what lies directly or anywhere in it.
+fn names_a_place(pattern: &str) -> bool {
+    let before_wildcard = pattern.find(['*', '?', '[', '{']).map_or(pattern, |wild| &pattern[..wild]);
+    before_wildcard.contains('/')
+        || !pattern.is_empty() && before_wildcard == pattern
+        || pattern.split(['/', '{', ',']).any(|name| name == "..")
 }
