@@ -125,8 +125,9 @@ impl Gate {
         bodies.extend(original);
         let roots = self.roots_of(ask.session, &judged);
         let number = self.inner.connections.fetch_add(1, Ordering::Relaxed);
-        match self.writer().decide_with(command, With { bodies, waiter: Some(Waiting { number, tell }), roots }).await?
-        {
+        let with = With { bodies, waiter: Some(Waiting { number, tell }), roots };
+        let (outcome, attending) = self.take_a_place(command, with, ask.waiter, number).await?;
+        match outcome {
             Outcome::Answered(mut answer) => {
                 if rewrote && answer.decision == Decision::Allow {
                     answer.input = Some(Arc::clone(&judged.input));
@@ -139,7 +140,6 @@ impl Gate {
                 {
                     let _ = waits.send((approval, until));
                 }
-                let attending = Attending { gate: self.clone(), approval, waiter: ask.waiter, number };
                 let heard = match ask.hold_ms {
                     None => hear.await.ok(),
                     Some(hold) => {
@@ -152,12 +152,34 @@ impl Gate {
                     }
                 };
                 let told = self.hear(approval, heard, &ask, judged, rewrote).await?;
-                Ok(Told { attending: Some(attending), ..told })
+                Ok(Told { attending, ..told })
             }
             Outcome::Done | Outcome::Session(_) | Outcome::Settled { .. } | Outcome::Each(_) | Outcome::Refused(_) => {
                 Err(RefusalCode::NotWritten.because("The call could not be judged."))
             }
         }
+    }
+
+    /// Has the call decided, and takes the place at its approval. A connection that ends meanwhile does not end this: the
+    /// place is taken, and given back at once, so that no question stays behind that nobody asks any more.
+    async fn take_a_place(
+        &self,
+        command: Command,
+        with: With,
+        waiter: Option<Waiter>,
+        number: u64,
+    ) -> Result<(Outcome, Option<Attending>), Refusal> {
+        let gate = self.clone();
+        let taking = self.runtime().spawn(async move {
+            let outcome = gate.writer().decide_with(command, with).await?;
+            let attending = if let Outcome::Waits(approval) | Outcome::Ready(approval) = &outcome {
+                Some(Attending { gate: gate.clone(), approval: *approval, waiter, number })
+            } else {
+                None
+            };
+            Ok((outcome, attending))
+        });
+        taking.await.unwrap_or_else(|_| Err(RefusalCode::Closing.because("Placet is closing; nothing was allowed.")))
     }
 
     /// The asker takes back what it asked.
@@ -453,10 +475,11 @@ fn denied(approval: ApprovalId, reason: String, judged: Judged) -> Told {
 }
 
 /// The place is given back at once: who asks again takes it.
-fn still_pending(approval: ApprovalId, judged: Judged, mut attending: Attending) -> Told {
-    // Its process may end now: it was told to come back.
-    attending.waiter = None;
-    drop(attending);
+fn still_pending(approval: ApprovalId, judged: Judged, attending: Option<Attending>) -> Told {
+    if let Some(mut attending) = attending {
+        // Its process may end now: it was told to come back.
+        attending.waiter = None;
+    }
     let reason = "Still waiting for the person. Make the same call again to go on waiting.".to_owned();
     let answer = no(Some(approval), reason, judged.facts.digest);
     Told { answer, pending: true, judged, attending: None }

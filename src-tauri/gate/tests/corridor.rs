@@ -775,3 +775,34 @@ async fn a_workspace_can_only_tighten_and_a_broken_file_of_it_asks_about_all() {
     assert_eq!(told.answer.decision, Decision::Allow, "{}", told.answer.reason);
     gate.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_asker_that_goes_at_any_moment_leaves_no_place_taken() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    for n in 0..60_u64 {
+        let session = house.session(&gate, &format!("s{n}")).await;
+        let asked = ask_beside(&gate, house.write(session, "c", &format!("src/{n}.rs"), "x"));
+        tokio::time::sleep(Duration::from_micros(n * 150)).await;
+        asked.abort();
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let taken: Vec<Value> = pending(&desk).await.into_iter().filter(|item| item["waiting"] == true).collect();
+    assert!(taken.is_empty(), "{} places are still taken", taken.len());
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_that_holds_everything_does_not_open_the_keys_in_it() {
+    let house = House::new();
+    std::fs::write(house.dir.path().join("config/policy.toml"), placet_domain::Policy::default_text()).unwrap();
+    let gate = house.open().await;
+    let session = gate.session("claude-code".parse().unwrap(), None, PathText::from("/"), None).await.unwrap();
+    for path in ["/etc/shadow", "/root/.ssh/id_ed25519", "/etc/sudoers"] {
+        let ask = house.ask(session, path, "Read", &json!({ "file_path": path }));
+        let told = gate.check(Ask { hold_ms: Some(1), ..ask }, None).await.unwrap();
+        assert_eq!(told.answer.decision, Decision::Deny, "{path}");
+    }
+    gate.close().await;
+}
