@@ -23,10 +23,8 @@ impl Traced {
         for name in TRACED {
             let file = bin.join(name);
             let log = folder.path().join("log");
-            let script = format!(
-                "#!/bin/bash\nif [ \"$#\" -gt 0 ]; then printf '%s\\0' {name} \"$@\" >> '{0}'; else printf '%s\\0' {name} >> '{0}'; fi\nprintf '\\1\\0' >> '{0}'\n",
-                log.display()
-            );
+            // In one write, so that two commands of a pipe do not mix their words.
+            let script = format!("#!/bin/bash\nprintf '%s\\0' {name} \"$@\" $'\\1' >> '{}'\n", log.display());
             std::fs::write(&file, script).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
