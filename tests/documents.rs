@@ -14,12 +14,12 @@ fn the_protocol_lists_every_method_of_both_sides() {
     let window = quoted_after("src-tauri/desktop/commands.rs", "commands! {", "\n}", "= ");
     assert!(window.len() > desk.len(), "the window's commands have moved");
     let listed = first_columns("docs/protocol.md");
-    let missing: Vec<&String> = socket.iter().chain(&desk).chain(&window).filter(|method| !listed.contains(*method)).collect();
+    let missing: Vec<&String> =
+        socket.iter().chain(&desk).chain(&window).filter(|method| !listed.contains(*method)).collect();
     assert!(missing.is_empty(), "docs/protocol.md lacks {missing:#?}");
     let named = listed.iter().filter(|name| name.contains('.') && !name.contains(['/', ' ', '{']));
-    let gone: Vec<&String> = named
-        .filter(|name| !socket.contains(*name) && !desk.contains(*name) && !window.contains(*name))
-        .collect();
+    let gone: Vec<&String> =
+        named.filter(|name| !socket.contains(*name) && !desk.contains(*name) && !window.contains(*name)).collect();
     assert!(gone.is_empty(), "docs/protocol.md lists methods that are gone: {gone:#?}");
 }
 

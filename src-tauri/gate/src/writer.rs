@@ -169,6 +169,16 @@ struct Bench {
     to_index: bool,
 }
 
+/// Whether any of the facts needs the body. A call that was settled without asking names its input alone: nobody saw
+/// its card, so the card is not kept.
+fn is_named(body: &Body, facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| {
+        let (Fact::CallAllowed { call, .. } | Fact::CallDenied { call, .. }) = fact else { return true };
+        call.raw_sha256 == body.sha256
+            || call.rewritten.as_ref().is_some_and(|from| from.original_sha256 == body.sha256)
+    })
+}
+
 /// Commands decided together, to be written in one commit.
 #[derive(Default)]
 struct Batch {
@@ -253,9 +263,7 @@ impl Bench {
         let decided = decide(&self.working, &job.command, now);
         job.roots = std::mem::take(&mut self.working.roots);
         let with = decided.map(|Decided { facts, outcome }| {
-            if !facts.is_empty() {
-                batch.bodies.extend(job.bodies.iter().cloned());
-            }
+            batch.bodies.extend(job.bodies.iter().filter(|body| is_named(body, &facts)).cloned());
             self.apply(facts, judged_of(&job.command), now, batch);
             if let Command::LoadPolicy(policy) = &job.command {
                 self.working.policy = Arc::clone(policy);

@@ -20,11 +20,25 @@ pub(crate) fn run() -> Result<(), String> {
 /// Builds `placet` as a static program, in a target folder of its own: other flags there would make cargo compile
 /// everything anew here. Linking statically takes a third off the time of a hook call.
 pub(crate) fn build_static_command() -> Result<std::path::PathBuf, String> {
-    let target = house::target().join("static");
-    let triple = "x86_64-unknown-linux-gnu";
-    Program::cargo(&["build", "--release", "--locked", "--package", "placet-cli", "--target", triple])
-        .with("CARGO_TARGET_DIR", &target)
+    build_static(&["--package", "placet-cli"])?;
+    Ok(static_programs().join("placet"))
+}
+
+/// Builds the program that measures the rooms by themselves, with the same settings.
+pub(crate) fn build_static_measure() -> Result<std::path::PathBuf, String> {
+    build_static(&["--package", "placet-gate", "--example", "measure"])?;
+    Ok(static_programs().join("examples/measure"))
+}
+
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
+fn build_static(what: &[&str]) -> Result<(), String> {
+    Program::cargo(&[&["build", "--release", "--locked", "--target", TRIPLE], what].concat())
+        .with("CARGO_TARGET_DIR", house::target().join("static"))
         .with("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static\u{1f}-Crelocation-model=static")
-        .run()?;
-    Ok(target.join(triple).join("release/placet"))
+        .run()
+}
+
+fn static_programs() -> std::path::PathBuf {
+    house::target().join("static").join(TRIPLE).join("release")
 }

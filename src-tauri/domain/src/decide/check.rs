@@ -149,7 +149,9 @@ pub fn spoken(state: &ApprovalState) -> Option<String> {
                 note,
                 "Do something else.",
             ),
-            crate::By::Command => with("Denied by a command on this machine, not in the window", note, "Do not try this again."),
+            crate::By::Command => {
+                with("Denied by a command on this machine, not in the window", note, "Do not try this again.")
+            }
         }),
         ApprovalState::Expired { .. } => Some(
             "Nobody answered in time, so this is denied. It is not a person's no: it may be asked again.".to_owned(),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::desk::Desk;
 use super::floor::Floor;
+use super::rooms::Commits;
 use super::row::{Bar, Row, least, median, time};
 use super::wire::Asker;
 
@@ -12,11 +13,16 @@ const SLICE: Duration = Duration::from_millis(250);
 /// How many ask at once, and how many times as fast as a commit a call they must be served.
 const CROWDS: [(usize, Bar); 4] = [(1, Bar::None), (8, Bar::None), (64, Bar::AtLeast(12.0)), (512, Bar::AtLeast(40.0))];
 
-pub(super) fn measure(desk: &Desk, folder: &std::path::Path, effort: usize) -> Result<Vec<Row>, String> {
+pub(super) fn measure(
+    desk: &Desk,
+    commits: &mut Commits,
+    folder: &std::path::Path,
+    effort: usize,
+) -> Result<Vec<Row>, String> {
     let floor = Floor::new(folder)?;
     let mut rows = vec![one_decision(desk, &floor, effort)?, one_answer(desk, &floor, effort)?];
     for (crowd, bar) in CROWDS {
-        rows.push(a_crowd(desk, &floor, crowd, bar, effort)?);
+        rows.push(a_crowd(desk, commits, crowd, bar, effort)?);
     }
     Ok(rows)
 }
@@ -70,14 +76,14 @@ fn against_the_floor(what: &str, ours: f64, theirs: f64, bar: Bar) -> Row {
     }
 }
 
-/// Many who ask at once, against as many who each wait for a sync of their own.
-fn a_crowd(desk: &Desk, floor: &Floor, crowd: usize, bar: Bar, effort: usize) -> Result<Row, String> {
+/// Many who ask at once, against as many threads that write their calls one by one, each in a commit of its own.
+fn a_crowd(desk: &Desk, commits: &mut Commits, crowd: usize, bar: Bar, effort: usize) -> Result<Row, String> {
     let connect = |number| Asker::connect(&desk.socket(), 10 + number, &desk.workspace());
     let mut askers = (0..crowd).map(connect).collect::<Result<Vec<_>, _>>()?;
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..effort {
-        let alone = a_slice(&mut vec![(); crowd], |(), length| floor.slice(length))?;
-        let together = a_slice(&mut askers, Asker::slice)?;
+        let alone = commits.rate(crowd, SLICE)?;
+        let together = a_slice(&mut askers)?;
         ratios.push(together / alone);
         ours.push(together);
         theirs.push(alone);
@@ -85,7 +91,7 @@ fn a_crowd(desk: &Desk, floor: &Floor, crowd: usize, bar: Bar, effort: usize) ->
     Ok(Row {
         what: format!("{crowd} asking at once"),
         ours: format!("{:.0}/s", median(ours)),
-        against: format!("{crowd} threads, a sync for each call"),
+        against: format!("{crowd} threads under a lock, a commit for each call"),
         theirs: format!("{:.0}/s", median(theirs)),
         ratio: median(ratios),
         bar,
@@ -93,18 +99,15 @@ fn a_crowd(desk: &Desk, floor: &Floor, crowd: usize, bar: Bar, effort: usize) ->
 }
 
 /// Calls a second that all of them together made within one slice.
-fn a_slice<T: Send>(
-    all: &mut [T],
-    one: impl Fn(&mut T, Duration) -> Result<Vec<f64>, String> + Sync,
-) -> Result<f64, String> {
+fn a_slice(all: &mut [Asker]) -> Result<f64, String> {
     let start = Barrier::new(all.len() + 1);
     std::thread::scope(|scope| {
         let running: Vec<_> = all
             .iter_mut()
-            .map(|item| {
+            .map(|asker| {
                 scope.spawn(|| {
                     start.wait();
-                    one(item, SLICE)
+                    asker.slice(SLICE)
                 })
             })
             .collect();

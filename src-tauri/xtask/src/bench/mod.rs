@@ -9,6 +9,7 @@ mod floor;
 mod machine;
 mod page;
 mod processes;
+mod rooms;
 mod row;
 mod wire;
 
@@ -17,13 +18,15 @@ use crate::{house, package, system};
 
 /// Measures everything, prints the table, and puts it into `docs/performance.md`.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
-    let (keep, quick) = match words {
-        [] => (true, false),
-        ["--dry"] => (false, false),
-        ["--quick"] => (false, true),
-        _ => return Err("usage: cargo xtask bench [--dry | --quick]".into()),
+    let (keep, quick, calls) = match words {
+        [] => (true, false, 100_000),
+        ["--large"] => (true, false, 1_000_000),
+        ["--dry"] => (false, false, 100_000),
+        ["--quick"] => (false, true, 10_000),
+        _ => return Err("usage: cargo xtask bench [--dry | --quick | --large]".into()),
     };
     system::set_up_to_test()?;
+    let measure = package::build_static_measure()?;
     let placet = package::build_static_command()?;
     // On the disk that the target folder is on: a temporary folder may be memory.
     let folder = house::target().join("bench");
@@ -33,8 +36,10 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
 
     let effort = if quick { 1 } else { 8 };
     let mut rows = processes::measure(&placet, &folder, effort)?;
-    rows.extend(durability::measure(&desk, &folder, effort)?);
-    drop(desk);
+    let mut commits = rooms::Commits::start(&measure, &folder)?;
+    rows.extend(durability::measure(&desk, &mut commits, &folder, effort)?);
+    drop((desk, commits));
+    rows.extend(rooms::measure(&measure, &folder, calls)?);
 
     let machine = machine::describe(&folder);
     let table = row::table(&rows);

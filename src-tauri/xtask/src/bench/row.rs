@@ -63,9 +63,15 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// Microseconds or milliseconds, whichever reads better.
+/// Nanoseconds, microseconds or milliseconds, whichever reads better.
 pub(super) fn time(us: f64) -> String {
-    if us >= 10_000.0 { format!("{:.0} ms", us / 1000.0) } else { format!("{us:.0} µs") }
+    if us >= 10_000.0 {
+        format!("{:.0} ms", us / 1000.0)
+    } else if us >= 10.0 {
+        format!("{us:.0} µs")
+    } else {
+        format!("{:.0} ns", us * 1000.0)
+    }
 }
 
 /// The middle value.

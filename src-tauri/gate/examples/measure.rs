@@ -1,0 +1,317 @@
+//! What the rooms cost by themselves, for `cargo xtask bench`, and what a writer that commits every call by itself
+//! costs: the peer that the gate's shared commits are compared with.
+#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a measuring program")]
+#![allow(clippy::disallowed_methods, reason = "it measures how long things take; nothing is decided by that time")]
+
+use std::{
+    hint::black_box,
+    io::BufRead as _,
+    ops::ControlFlow,
+    path::Path,
+    sync::{Arc, Barrier, Mutex},
+    time::{Duration, Instant},
+};
+
+use placet_domain::{
+    Action, At, By, Check, Command, Digest, Entry, Fact, Grant, GrantState, Judged, PathText, Policy, Scope, Session,
+    SessionId, State,
+    command::Decision,
+    decide,
+    decide::Outcome,
+    grant::{Effect, GrantWho, On, ScopeAction, ScopeWho},
+};
+use placet_store::{Body, ChainKey, HistoryFilter, Store};
+use placet_subject::{Known, Programs, RawCall, canonical, judge, strict_json};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+const NOW: At = At(1_790_000_000_000);
+const WORKSPACE: &str = "/nowhere/workspace";
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["alone"] => alone(),
+        ["history", folder, rows] => history(Path::new(folder), rows.parse().unwrap()),
+        ["commits", folder] => commits(Path::new(folder)),
+        _ => {
+            eprintln!("usage: measure alone | history FOLDER ROWS | commits FOLDER");
+            std::process::exit(2);
+        }
+    }
+}
+
+/// One line of the table; times in microseconds.
+fn say(what: &str, ours: f64, against: &str, theirs: f64, at_most: f64) {
+    println!("{}", json!({"what": what, "ours": ours, "against": against, "theirs": theirs, "at_most": at_most}));
+}
+
+/// The least time of one round, in microseconds, of each of the two, in turn.
+fn in_turn(rounds: usize, mut one: impl FnMut(), mut other: impl FnMut()) -> (f64, f64) {
+    let mut least = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..rounds {
+        let began = Instant::now();
+        one();
+        let between = Instant::now();
+        other();
+        least.0 = least.0.min((between - began).as_secs_f64() * 1e6);
+        least.1 = least.1.min(between.elapsed().as_secs_f64() * 1e6);
+    }
+    least
+}
+
+/// What needs no disk.
+fn alone() {
+    let call = read("file-7.txt");
+    let with = |policy: &str, grants: Vec<Grant>| {
+        let mut state = State::of(vec![session()], Vec::new(), grants, false);
+        state.policy = Arc::new(Policy::parse(policy, Digest::new([1; 32])).unwrap());
+        let command = check(call.clone());
+        let decided = decide(&state, &command, NOW).unwrap();
+        let allowed = matches!(&decided.outcome, Outcome::Answered(answer) if answer.decision == Decision::Allow);
+        assert!(allowed, "{:?}", decided.outcome);
+        move || {
+            for _ in 0..100 {
+                black_box(decide(&state, &command, NOW).unwrap());
+            }
+        }
+    };
+    let asks = "default = \"ask\"\n";
+    let (few, many) = (with(asks, grants(10)), with(asks, grants(100_000)));
+    let (theirs, ours) = in_turn(200, few, many);
+    say("a decision among 100,000 grants", ours / 100.0, "among 10 grants", theirs / 100.0, 3.0);
+    let (few, many) = (with(&rules(100), Vec::new()), with(&rules(10_000), Vec::new()));
+    let (theirs, ours) = in_turn(200, few, many);
+    say("a decision with 10,000 rules", ours / 100.0, "with 100 rules", theirs / 100.0, 2.0);
+    for (name, bytes, rounds) in [("1 kB", 1_000, 2_000), ("100 kB", 100_000, 200), ("10 MB", 10_000_000, 8)] {
+        let text = input_of(bytes);
+        let ours = || {
+            let value = strict_json(text.as_bytes()).unwrap();
+            black_box(canonical::sha256(canonical::canonical(&value).as_bytes()));
+        };
+        let theirs = || {
+            black_box(serde_json::from_slice::<Value>(text.as_bytes()).unwrap());
+            black_box(Sha256::digest(text.as_bytes()));
+        };
+        let (ours, theirs) = in_turn(rounds, ours, theirs);
+        let what = format!("strict reading and canonical digest of {name}");
+        say(&what, ours, "reading it as any JSON and SHA-256 of its bytes", theirs, 2.0);
+    }
+}
+
+/// What the history takes once it is long.
+fn history(folder: &Path, rows: u64) {
+    let mut opened = Store::open(&folder.join("history.db"), ChainKey::new([7; 32])).unwrap();
+    let call = read("file-0.txt");
+    let mut seq = opened.head.seq;
+    while seq < rows {
+        let facts = (0..1_000).map(|n| allowed(seq + n, call.clone())).collect::<Vec<_>>();
+        seq += 1_000;
+        opened.store.append(&facts, &[]).unwrap();
+        while opened.store.index_some(1_000).unwrap() {}
+    }
+    let reader = &opened.reader;
+    let page = |filter: &HistoryFilter| {
+        let page = reader.history(filter).unwrap();
+        assert_eq!(page.items.len(), 50, "{filter:?}");
+    };
+    let newest = HistoryFilter::default();
+    let deep = |place: u64| HistoryFilter { after: Some(rows / 20 * place), ..HistoryFilter::default() };
+    let mut place = 0;
+    let somewhere = || {
+        place = place % 19 + 1;
+        page(&deep(place));
+    };
+    let (ours, theirs) = in_turn(100, somewhere, || page(&newest));
+    let of = format!("of {rows} calls");
+    say(&format!("a page deep in the history, {of}"), ours, "its newest page", theirs, 5.0);
+    let word = HistoryFilter { text: Some("file-77".into()), ..HistoryFilter::default() };
+    let (ours, theirs) = in_turn(20, || page(&word), || page(&newest));
+    say(&format!("the newest 50 with a part of a word, {of}"), ours, "its newest page", theirs, f64::INFINITY);
+    let verify = || {
+        let verified = reader.verify(None, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert!(verified.intact);
+    };
+    let scan = || {
+        let mut after = 0;
+        while let Some(last) = reader.facts(after, 1_000).unwrap().last() {
+            after = last.seq;
+        }
+    };
+    let (ours, theirs) = in_turn(2, verify, scan);
+    say(&format!("verifying the chain {of}"), ours, "reading the same facts", theirs, 2.5);
+}
+
+/// Takes "ASKERS MILLISECONDS" by lines and says how many calls a second that many threads got written, each call in a
+/// commit of its own, in turn: the same rows in the same file with the same durability.
+fn commits(folder: &Path) {
+    let opened = Store::open(&folder.join("commits.db"), ChainKey::new([7; 32])).unwrap();
+    let call = read("file-0.txt");
+    let mut store = opened.store;
+    if store.head().seq == 0 {
+        store.append(&[allowed(0, call.clone())], &[]).unwrap();
+    }
+    let store = Mutex::new(store);
+    println!("ready");
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let (askers, ms) = line.split_once(' ').unwrap();
+        let askers: usize = askers.parse().unwrap();
+        let length = Duration::from_millis(ms.parse().unwrap());
+        let start = Barrier::new(askers + 1);
+        let ask = || {
+            start.wait();
+            let (began, mut calls) = (Instant::now(), 0_u32);
+            while began.elapsed() < length {
+                let mut store = store.lock().unwrap();
+                let fact = allowed(store.head().seq, call.clone());
+                store.append(&[fact], &[input(&call)]).unwrap();
+                calls += 1;
+            }
+            calls
+        };
+        let rate = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..askers).map(|_| scope.spawn(ask)).collect();
+            start.wait();
+            let began = Instant::now();
+            let calls: u32 = all.into_iter().map(|thread| thread.join().unwrap()).sum();
+            f64::from(calls) / began.elapsed().as_secs_f64()
+        });
+        println!("{rate}");
+    }
+}
+
+fn id<T: std::str::FromStr>(number: u64) -> T {
+    let text = format!("0193{:04x}-{:04x}-7000-8000-{number:012x}", number >> 16 & 0xffff, number & 0xffff);
+    text.parse().unwrap_or_else(|_| panic!("{text}"))
+}
+
+fn session() -> Session {
+    Session {
+        id: id(1),
+        agent: "bench".parse().unwrap(),
+        client_session: None,
+        workspace: WORKSPACE.into(),
+        parent: None,
+        context: std::collections::BTreeMap::new(),
+        started_at_ms: NOW,
+        stopped_at_ms: None,
+        calls: 0,
+        tainted: false,
+    }
+}
+
+fn read(name: &str) -> Judged {
+    let known = Known::new("/nowhere/home".into(), vec!["/nowhere/own".into()], Programs::builtin().unwrap());
+    let input = json!({"file_path": format!("{WORKSPACE}/{name}")}).to_string();
+    let folder = PathText::from(WORKSPACE);
+    let raw = RawCall {
+        agent: "bench",
+        tool: "Read",
+        input: input.as_bytes(),
+        cwd: &folder,
+        workspace: &folder,
+        call_id: Some("call"),
+    };
+    judge(&raw, &known)
+}
+
+fn input(judged: &Judged) -> Body {
+    Body::new(serde_json::to_vec(&*judged.input).unwrap())
+}
+
+fn check(judged: Judged) -> Command {
+    Command::Check(Box::new(Check {
+        approval: id(2),
+        session: id(1),
+        input_sha256: judged.facts.raw_sha256,
+        card_sha256: judged.facts.raw_sha256,
+        judged,
+        again: None,
+        deadline_ms: None,
+        waiter: None,
+        somebody_to_ask: true,
+        can_edit: false,
+        refused_rewrite: None,
+    }))
+}
+
+/// The fact behind the fact of this number: the session's start, and then a call with a name of its own.
+fn allowed(head: u64, judged: Judged) -> Entry {
+    let seq = head + 1;
+    let session: SessionId = id(1);
+    let fact = if head == 0 {
+        let agent = "bench".parse().unwrap();
+        let (context, workspace) = (std::collections::BTreeMap::new(), WORKSPACE.into());
+        Fact::SessionStarted { session, agent, client_session: None, workspace, parent: None, context }
+    } else {
+        let mut call = judged.facts;
+        let path = PathText::from(format!("{WORKSPACE}/file-{seq}.txt").as_str());
+        if let Some(placet_domain::Subject::Path(subject)) = call.subjects.first_mut() {
+            (subject.asked, subject.normalized, subject.resolved) = (path.clone(), path.clone(), path);
+        }
+        let digest = Digest::new(Sha256::digest(seq.to_be_bytes()).into());
+        (call.digest, call.action_digest) = (digest, digest);
+        Fact::CallAllowed { session, call, rules: vec!["all".into()], grants: Vec::new(), policy: digest }
+    };
+    Entry { seq, at_ms: NOW.plus_ms(i64::try_from(seq).unwrap()), fact }
+}
+
+fn grants(count: u64) -> Vec<Grant> {
+    (0..count).map(|number| grant(number, &format!("{WORKSPACE}/file-{number}.txt"))).collect()
+}
+
+fn grant(number: u64, path: &str) -> Grant {
+    let scope = Scope {
+        who: ScopeWho::Session,
+        action: ScopeAction::Tool,
+        on: On::Path(path.into()),
+        expires_in_ms: 3_600_000,
+        uses: None,
+    };
+    Grant {
+        id: id(1_000 + number),
+        effect: Effect::Allow,
+        scope,
+        who: GrantWho::Session { session: id(1) },
+        tool: Some("Read".into()),
+        action: Action::Read,
+        from_approval: id(3),
+        by: By::User,
+        issued_at_ms: NOW,
+        expires_at_ms: NOW.plus_ms(3_600_000),
+        uses_left: None,
+        used: 0,
+        last_used_at_ms: None,
+        root: None,
+        action_digest: None,
+        ran_in: None,
+        beside: Vec::new(),
+        definition: None,
+        sentence: String::new(),
+        state: GrantState::Active,
+    }
+}
+
+/// So many rules about as many paths; the last of them allows the call.
+fn rules(count: usize) -> String {
+    use std::fmt::Write as _;
+    let mut text = "default = \"ask\"\n".to_owned();
+    for number in (0..count).rev() {
+        let path = format!("${{workspace}}/file-{}.txt", number + 7);
+        let _ = write!(
+            text,
+            "[[rule]]\nname = \"r{number}\"\ndecide = \"allow\"\naction = [\"read\"]\npath = [\"{path}\"]\n"
+        );
+    }
+    text
+}
+
+/// An input of so many bytes: text for the most part, as written files are, and some structure.
+fn input_of(bytes: usize) -> String {
+    let line = "let total = lines.iter().map(|line| line.len()).sum::<usize>(); // with a \"quote\"\n";
+    let edits: Vec<Value> = (0..bytes.div_ceil(2 * line.len() + 60))
+        .map(|number| json!({"old_string": line, "new_string": line, "line": number}))
+        .collect();
+    json!({"file_path": "/nowhere/a.rs", "edits": edits}).to_string()
+}
