@@ -799,7 +799,7 @@ async fn a_workspace_that_holds_everything_does_not_open_the_keys_in_it() {
     std::fs::write(house.dir.path().join("config/policy.toml"), placet_domain::Policy::default_text()).unwrap();
     let gate = house.open().await;
     let session = gate.session("claude-code".parse().unwrap(), None, PathText::from("/"), None).await.unwrap();
-    for path in ["/etc/shadow", "/root/.ssh/id_ed25519", "/etc/sudoers"] {
+    for path in ["/etc/shadow", "/home/ana/.ssh/id_ed25519", "/etc/sudoers"] {
         let ask = house.ask(session, path, "Read", &json!({ "file_path": path }));
         let told = gate.check(Ask { hold_ms: Some(1), ..ask }, None).await.unwrap();
         assert_eq!(told.answer.decision, Decision::Deny, "{path}");
