@@ -27,6 +27,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// Whether this is a demo that keeps its data in a folder of its own, gone when it ends.
+    pub(crate) fn leaves_nothing(&self) -> bool {
+        self.demo && self.data_dir.is_none()
+    }
+
     /// Where the person wants things to lie, as far as they say.
     pub(crate) fn flags(&self) -> Flags {
         Flags { data_dir: self.data_dir.clone(), config_dir: self.config_dir.clone(), socket: self.socket.clone() }

@@ -23,7 +23,7 @@ pub(crate) const LABEL: &str = "main";
 
 /// Makes the app with its window and tray. It runs when `run` is called on it.
 pub(crate) fn build(args: &Args, places: &Places, opened: Arc<Opened>) -> tauri::Result<App> {
-    let (hidden, demo) = (args.hidden, args.demo);
+    let (hidden, leaves_nothing) = (args.hidden, args.leaves_nothing());
     let webview_data = places.data.join("webview");
     let placement_file = PlacementFile(places.data.join("window.json"));
     let gate = opened.gate().cloned();
@@ -38,7 +38,7 @@ pub(crate) fn build(args: &Args, places: &Places, opened: Arc<Opened>) -> tauri:
                 .min_inner_size(640.0, 480.0)
                 .data_directory(webview_data)
                 // A demo leaves nothing behind: its web view keeps nothing on the disk.
-                .incognito(demo)
+                .incognito(leaves_nothing)
                 .visible(false)
                 .on_navigation(is_own)
                 .devtools(cfg!(debug_assertions))
