@@ -155,7 +155,20 @@ impl Asking<'_> {
 
     /// Takes the question back, if there is one and a gate to hear it.
     pub(crate) fn withdraw(&mut self) {
-        let (Some(connection), Some(approval)) = (&mut self.memory.connection, self.memory.approval) else { return };
+        let Some(connection) = &mut self.memory.connection else { return };
+        let until = Moment::in_(FAREWELL);
+        // The question may have been put a moment ago, and its id be still on the way.
+        while self.memory.approval.is_none() {
+            match connection.wait(&[], until) {
+                Ok(Waited::Notification(told)) if told.method == method::CALL_PENDING => {
+                    let pending = serde_json::from_str::<CallPending>(told.params.get()).ok();
+                    self.memory.approval = pending.map(|pending| pending.approval);
+                }
+                Ok(Waited::Notification(_)) => {}
+                Ok(Waited::Response(_) | Waited::Woken(_) | Waited::Deadline) | Err(_) => return,
+            }
+        }
+        let Some(approval) = self.memory.approval else { return };
         // A gate that does not hear it finds out by itself that this process has gone.
         let _ = connection.call::<_, Done>(method::CALL_WITHDRAW, &CallWithdraw { approval }, FAREWELL);
     }
