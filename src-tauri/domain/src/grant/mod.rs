@@ -252,8 +252,5 @@ impl TryFrom<bool> for True {
     }
 }
 
-/// The digest an exact grant is bound to.
-pub type ExactDigest = Digest;
-
 #[cfg(test)]
 mod tests;
