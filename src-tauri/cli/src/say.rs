@@ -54,6 +54,14 @@ pub(crate) fn visible(text: &str) -> String {
     spans(&placet_subject::show(text))
 }
 
+/// A line of a diff from outside, with everything invisible but its mark and its indentation made visible.
+pub(crate) fn visible_line(line: &str) -> String {
+    match line.split_at_checked(1) {
+        Some((mark @ ("+" | "-" | " "), rest)) => format!("{mark}{}", spans(&placet_subject::show_line(rest))),
+        Some(_) | None => visible(line),
+    }
+}
+
 /// Spans as they are shown on a terminal: `⟨U+202E⟩`.
 pub(crate) fn spans(spans: &[Span]) -> String {
     use std::fmt::Write as _;

@@ -6,7 +6,7 @@ use placet_domain::Span;
 use placet_domain::card::{Change, Content, DiffLine};
 use similar::{ChangeTag, DiffOp, TextDiff};
 
-use crate::show::{show, show_lines, show_marked};
+use crate::show::{is_indented, show_indented, show_line, show_lines, show_marked};
 
 /// How long a diff may look for its shortest form; after that it is still right, only longer.
 const DIFF_TIME: Duration = Duration::from_millis(500);
@@ -19,15 +19,20 @@ pub(crate) fn diff(title: Vec<Span>, old: &str, new: &str) -> Content {
     for op in diff.ops() {
         if matches!(op, DiffOp::Replace { .. }) {
             for change in diff.iter_inline_changes(op) {
-                let spans = change
-                    .iter_strings_lossy()
-                    .flat_map(|(mark, text)| show_marked(without_end(&text), mark))
-                    .collect();
+                let pieces: Vec<_> = change.iter_strings_lossy().collect();
+                let whole: String = pieces.iter().map(|(_, text)| text.as_ref()).collect();
+                let mut start = is_indented(without_end(&whole));
+                let mut spans = Vec::new();
+                for (mark, text) in pieces {
+                    let text = without_end(&text);
+                    spans.extend(if start { show_indented(text, mark) } else { show_marked(text, mark) });
+                    start &= text.trim_start_matches(' ').is_empty();
+                }
                 lines.push(line(change.tag(), change.old_index(), change.new_index(), spans, &mut added, &mut removed));
             }
         } else {
             for change in diff.iter_changes(op) {
-                let spans = show(without_end(change.value()));
+                let spans = show_line(without_end(change.value()));
                 lines.push(line(change.tag(), change.old_index(), change.new_index(), spans, &mut added, &mut removed));
             }
         }
@@ -89,4 +94,30 @@ pub(crate) fn language(path: &[u8]) -> String {
 /// Lines as a person counts them.
 pub(crate) fn line_count(text: &str) -> usize {
     text.lines().count()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use super::*;
+    use crate::show::unshow;
+
+    #[test]
+    fn code_keeps_its_indentation_in_a_diff_and_each_line_is_its_own_bytes() {
+        let old = "fn a() {\n            let x = 1;\n}\n";
+        for new in
+            ["fn a() {\n            let y = 1;\n}\n", "fn a() {\n                let x = 1;\n}\n", "            \n"]
+        {
+            let Content::Diff { lines, .. } = diff(Vec::new(), old, new) else { panic!("a diff is a diff") };
+            let side = |change| -> Vec<u8> {
+                let kept = lines.iter().filter(|line| line.change == Change::Same || line.change == change);
+                kept.flat_map(|line| [unshow(&line.spans).unwrap(), b"\n".to_vec()].concat()).collect()
+            };
+            assert_eq!(side(Change::Removed), old.as_bytes());
+            assert_eq!(side(Change::Added), new.as_bytes());
+            let blank_only = |line: &&DiffLine| line.spans.iter().any(|span| matches!(span, Span::Escape { .. }));
+            assert_eq!(lines.iter().filter(blank_only).count(), usize::from(new.trim().is_empty()));
+        }
+    }
 }

@@ -28,5 +28,5 @@ pub use changed::changed;
 pub use command::{Programs, ProgramsError};
 pub use digest::NORMALIZER_VERSION;
 pub use explain::explain;
-pub use show::{DISPLAY_VERSION, show, show_bytes, unshow};
+pub use show::{DISPLAY_VERSION, show, show_bytes, show_line, unshow};
 pub use strict_json::strict_json;

@@ -16,6 +16,9 @@ pub const DISPLAY_VERSION: &str = "d/1";
 /// As many plain blanks in a row are drawn; more become one escape with their count, so that nothing is pushed away.
 const MAX_BLANKS: usize = 8;
 const TOO_MANY_BLANKS: &str = "         ";
+/// As many are drawn before the first character of a line of code. They push away nothing that the line does not hold
+/// itself, and code that is deeply indented must stay readable as code.
+const MAX_INDENT: usize = 48;
 /// Marks on one letter; more could overpaint other lines.
 const MAX_MARKS: usize = 2;
 
@@ -27,6 +30,25 @@ pub fn show(text: &str) -> Vec<Span> {
 /// Makes bytes visible; those that are no UTF-8 become `0xNN`.
 pub fn show_bytes(bytes: &[u8]) -> Vec<Span> {
     show_bytes_marked(bytes, false)
+}
+
+/// As [`show`] for a line of code, whose indentation is drawn as it is, up to 48 blanks.
+pub fn show_line(line: &str) -> Vec<Span> {
+    if is_indented(line) { show_indented(line, false) } else { show(line) }
+}
+
+/// Whether a line begins with blanks that are indentation: not too many, and something stands behind them.
+pub(crate) fn is_indented(line: &str) -> bool {
+    let rest = line.trim_start_matches(' ');
+    !rest.is_empty() && line.len() - rest.len() <= MAX_INDENT
+}
+
+/// The beginning of a line that [`is_indented`], with everything marked as differing or not.
+pub(crate) fn show_indented(start: &str, mark: bool) -> Vec<Span> {
+    let rest = start.trim_start_matches(' ');
+    let mut spans = Spans { done: Vec::new(), text: start[..start.len() - rest.len()].to_owned(), mark };
+    draw(&mut spans, rest);
+    spans.finish()
 }
 
 /// As [`show`], with everything marked as differing or not.
@@ -50,7 +72,7 @@ pub(crate) fn show_bytes_marked(bytes: &[u8], mark: bool) -> Vec<Span> {
 
 /// Makes each line of a text visible, without its line end. A text that ends with a line break has no empty last line.
 pub fn show_lines(text: &str) -> Vec<Vec<Span>> {
-    let mut lines: Vec<_> = text.split('\n').map(show).collect();
+    let mut lines: Vec<_> = text.split('\n').map(show_line).collect();
     if text.ends_with('\n') {
         lines.pop();
     }
@@ -410,6 +432,20 @@ mod tests {
             "x → y ≤ z 🦀",
         ] {
             assert_eq!(line(&show(text)), text);
+        }
+    }
+
+    #[test]
+    fn a_line_keeps_its_indentation_and_nothing_else_is_let_through_by_it() {
+        for (text, shown) in [
+            ("            return", "            return"),
+            ("            a         b", "            a⟦U+0020×9⟧b"),
+            ("            \u{301}a", "            ⟦U+0301⟧a"),
+            ("            ", "⟦U+0020×12⟧"),
+            (&format!("{}far", " ".repeat(49)), "⟦U+0020×49⟧far"),
+        ] {
+            assert_eq!(line(&show_line(text)), shown);
+            assert_eq!(unshow(&show_line(text)).unwrap(), text.as_bytes());
         }
     }
 

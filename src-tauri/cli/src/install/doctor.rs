@@ -24,6 +24,7 @@ use crate::{
     exit,
     hook::Client,
     say::{self, Form, field, line, visible},
+    start::{self, WhenNoGate},
     views::ask,
 };
 
@@ -48,7 +49,13 @@ pub(crate) fn doctor(places: &Places, project: Option<PathBuf>, form: Form) -> E
         if gate["reached"] == true {
             line(format_args!("gate         Placet {} in {}", field(&gate, "version"), field(&gate, "host")));
         } else {
-            line(format_args!("gate         not reached: {}", field(&gate, "why")));
+            let then = match start::when_no_gate(places) {
+                WhenNoGate::Start => "the next hook starts one",
+                WhenNoGate::Deny => "until one runs, every call is denied",
+                WhenNoGate::Client => "until one runs, each client decides by itself",
+            };
+            line(format_args!("gate         none runs; {then}"));
+            line(format_args!("{:12} {}", "", field(&gate, "why")));
         }
         for client in &clients {
             let state = match client["state"].as_str() {

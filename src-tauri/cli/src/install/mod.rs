@@ -17,7 +17,7 @@ use self::plan::{Line, Plan, Scope, plan};
 use crate::{
     exit,
     hook::Client,
-    say::{self, Form, line, now_ms, visible},
+    say::{self, Form, line, now_ms, visible, visible_line},
 };
 pub(crate) use doctor::doctor;
 
@@ -154,7 +154,7 @@ fn change(plan: &Plan, dry_run: bool, form: Form, edit: impl Fn(&str) -> Result<
         return Changed::Done;
     }
     // The file's own text is shown, line by line made visible.
-    diff.lines().for_each(|text| line(visible(text)));
+    diff.lines().for_each(|text| line(visible_line(text)));
     match (dry_run, copy) {
         (true, _) => line("Nothing was written."),
         (false, Some(copy)) => line(format_args!("Written. What it was is in {copy}")),
