@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use placet_gate::ErrorBody;
 use serde_json::Value;
-use tauri::State;
+use tauri::{AppHandle, State};
 
 use crate::opened::Opened;
 
@@ -24,7 +24,7 @@ macro_rules! commands {
 
         /// Everything the web view can call.
         pub(crate) fn handler() -> impl Fn(tauri::ipc::Invoke<tauri::Wry>) -> bool + Send + Sync + 'static {
-            tauri::generate_handler![$($name),*]
+            tauri::generate_handler![$($name),*, start_again]
         }
     };
 }
@@ -57,4 +57,14 @@ commands! {
     resume = "resume";
     agent_start = "agent.start";
     agent_stop = "agent.stop";
+}
+
+/// Starts the app again, by the same command line, where its gate could not be opened; else nothing.
+#[tauri::command]
+#[expect(clippy::needless_pass_by_value, reason = "a command takes its handles so")]
+pub(crate) fn start_again(app: AppHandle, opened: State<'_, Arc<Opened>>) {
+    if opened.gate().is_none() {
+        tracing::info!("the app starts again, since its gate could not be opened");
+        app.request_restart();
+    }
 }

@@ -61,6 +61,8 @@ export interface Backend {
   policyTry(call: TriedCall): Promise<PolicyRuling>;
   pause(): Promise<void>;
   resume(): Promise<void>;
+  /** Starts the app again where its gate could not be opened; else nothing. */
+  startAgain(): Promise<void>;
 }
 
 export type Unlisten = () => void;

@@ -268,6 +268,8 @@ export class DemoBackend implements Backend {
     await soon(undefined);
   }
 
+  async startAgain(): Promise<void> {}
+
   async resume(): Promise<void> {
     this.#paused = false;
     this.#emit({ kind: "resumed", by: { who: "user" } });

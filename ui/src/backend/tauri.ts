@@ -47,4 +47,5 @@ export const tauri: Backend = {
   policyTry: (tried) => call("policy_try", tried),
   pause: () => call("pause"),
   resume: () => call("resume"),
+  startAgain: () => call("start_again"),
 };

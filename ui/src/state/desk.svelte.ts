@@ -103,6 +103,12 @@ export class Desk {
     for (const unlisten of this.#unlisten.splice(0)) unlisten();
   }
 
+  /** Asks the gate again; one that could not be opened is opened anew, with the app. */
+  async retry(): Promise<void> {
+    await this.reload();
+    if (this.phase === "down") await this.backend.startAgain().catch(() => undefined);
+  }
+
   /** A new snapshot and everything that waits. Facts that arrive meanwhile are kept and applied after it. */
   reload(): Promise<void> {
     this.#loading ??= this.#load().finally(() => {
