@@ -266,6 +266,8 @@ export const text = {
     unknown: "What waits is not known",
     unknownBody: "The window shows it again as soon as the gate answers.",
     quiet: (sessions: number) => (sessions === 0 ? "No agent is at work. A call that needs you appears here." : `${count(sessions, "agent is", "agents are")} at work. A call that needs you appears here.`),
+    first: "Nothing has asked yet.",
+    connect: "Connect an agent",
     lastDecided: "Last decided",
     allHistory: "All of history",
     when: "When",
