@@ -7,6 +7,7 @@
 
 mod apply;
 mod exe;
+mod extent;
 mod form;
 mod place;
 mod reader;
@@ -15,6 +16,7 @@ mod script;
 mod second;
 mod split;
 mod table;
+mod tokens;
 mod unquote;
 mod why;
 mod words;

@@ -33,10 +33,10 @@ impl Reader<'_> {
         let Split { pieces, why_not: unreadable } = if text.len() > MOST_BYTES {
             self.exceeded = true;
             let end = (0..=MOST_BYTES).rev().find(|n| text.is_char_boundary(*n)).unwrap_or_default();
-            let pieces = split(&text[..end], false).pieces;
+            let pieces = split(&text[..end], name).pieces;
             Split { pieces, why_not: Some(WhyNot::other("The command is longer than 8 KiB.", whole.clone())) }
         } else {
-            split(text, name == "zsh")
+            split(text, name)
         };
         let mut why_not = unreadable;
         if why_not.is_none() && !matches!(name, "bash" | "sh" | "dash" | "zsh") {
@@ -45,7 +45,8 @@ impl Reader<'_> {
         if why_not.is_none() && pieces.is_empty() {
             why_not = Some(WhyNot::other("There is no command.", whole.clone()));
         }
-        if why_not.is_none() && !second::agrees(text, &pieces) {
+        // The second parser only ever sees what the first took apart: flat text of at most 8 KiB and so many parts.
+        if why_not.is_none() && pieces.len() <= MOST_PARTS && !second::agrees(text, &pieces) {
             why_not = Some(WhyNot::parse("Two parsers read the command differently.", whole.clone()));
         }
         let mut parts: Vec<Part> = Vec::new();
@@ -95,13 +96,6 @@ impl Reader<'_> {
         let words = piece.words.iter().chain(piece.redirects.iter().map(|redirect| &redirect.target));
         if let Some(why_not) = words.filter_map(|word| word.why_not.clone()).min_by_key(|why| why.range.start) {
             part.why_not = Some(why_not);
-            part.effect = Action::strongest([Action::Execute, part.effect]);
-        }
-        if let Some(first) = piece.words.first()
-            && is_reserved(&text[first.range.clone()])
-        {
-            part.why_not =
-                Some(WhyNot::other("This word changes how the shell reads what follows.", first.range.clone()));
             part.effect = Action::strongest([Action::Execute, part.effect]);
         }
         self.redirects(text, piece, folders, depth, &mut part);
@@ -290,7 +284,7 @@ impl Reader<'_> {
         add_flag(&mut part.flags, Flag::Carrier);
         let (mut inner, why_not) = self.text(text, name, &mut folders.clone(), depth + 1);
         for part_within in &mut inner {
-            part_within.source = part.source.clone();
+            stands_at(part_within, &part.source);
             part_within.prefix_grantable = false;
         }
         let effects = inner.iter().map(|p| p.effect);
@@ -315,6 +309,17 @@ impl Reader<'_> {
     }
 }
 
+/// What was read in another text stands where its carrier does, and so do the parts within it.
+fn stands_at(part: &mut Part, source: &Range<usize>) {
+    part.source = source.clone();
+    if let Some(why_not) = &mut part.why_not {
+        why_not.range = source.clone();
+    }
+    for inner in &mut part.inner {
+        stands_at(inner, source);
+    }
+}
+
 fn first_reason(part: &Part) -> Option<WhyNot> {
     part.why_not.clone().or_else(|| {
         let inner = part.inner.iter().find_map(first_reason)?;
@@ -324,36 +329,4 @@ fn first_reason(part: &Part) -> Option<WhyNot> {
 
 fn redirect_effect(part: &Part) -> Action {
     if part.writes.is_empty() { Action::None } else { Action::Write }
-}
-
-/// Words that are not programs when they stand first and unquoted.
-fn is_reserved(word: &str) -> bool {
-    matches!(
-        word,
-        "!" | "time"
-            | "coproc"
-            | "[["
-            | "{"
-            | "}"
-            | "if"
-            | "then"
-            | "else"
-            | "elif"
-            | "fi"
-            | "for"
-            | "while"
-            | "until"
-            | "do"
-            | "done"
-            | "case"
-            | "esac"
-            | "select"
-            | "function"
-            | "in"
-            | "repeat"
-            | "foreach"
-            | "end"
-            | "nocorrect"
-            | "noglob"
-    )
 }

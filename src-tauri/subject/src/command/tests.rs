@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::*;
 
 mod attacks;
+mod hostile;
 mod labelled;
 mod meaning;
 mod shells;

@@ -129,31 +129,42 @@ struct Document<'a> {
 }
 
 /// `$(cat <<'WORD' … WORD)`: the way agents write commit messages. The one substitution that is literal text.
-fn substituted_document(raw: &str, start: usize) -> Result<Document<'_>, WhyNot> {
-    let refused = || expansion(raw, start);
-    let rest = raw[start..].strip_prefix("$(").ok_or_else(refused)?.trim_start_matches([' ', '\t', '\n']);
-    let rest = rest.strip_prefix("cat").ok_or_else(refused)?.trim_start_matches([' ', '\t']);
-    let rest = rest.strip_prefix("<<").ok_or_else(refused)?.trim_start_matches([' ', '\t']);
-    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"')).ok_or_else(refused)?;
-    let (word, rest) = rest[1..].split_once(quote).ok_or_else(refused)?;
+fn substituted(raw: &str, start: usize) -> Option<Document<'_>> {
+    let rest = raw[start..].strip_prefix("$(")?.trim_start_matches([' ', '\t', '\n']);
+    let rest = rest.strip_prefix("cat")?.trim_start_matches([' ', '\t']);
+    let rest = rest.strip_prefix("<<")?.trim_start_matches([' ', '\t']);
+    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let (word, rest) = rest[1..].split_once(quote)?;
     if word.is_empty() || !word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-        return Err(refused());
+        return None;
     }
-    let body = rest.trim_start_matches([' ', '\t']).strip_prefix('\n').ok_or_else(refused)?;
-    let length = document_length(body, word).ok_or_else(refused)?;
+    let body = rest.trim_start_matches([' ', '\t']).strip_prefix('\n')?;
+    let length = document_length(body, word)?;
     let after = &body[length + word.len()..];
-    let close = after.trim_start_matches([' ', '\t', '\n']).strip_prefix(')').ok_or_else(refused)?;
+    let close = after.trim_start_matches([' ', '\t', '\n']).strip_prefix(')')?;
     if !after.starts_with('\n') {
-        return Err(refused());
+        return None;
     }
     let end = raw.len() - close.len();
+    Some(Document { text: body[..length].trim_end_matches('\n'), end })
+}
+
+/// The place after `$(cat <<'WORD' … WORD)` at `start`, where exactly that stands there.
+pub(crate) fn substituted_end(text: &str, start: usize) -> Option<usize> {
+    substituted(text, start).map(|document| document.end)
+}
+
+/// The literal text, unless shells differ on where it ends.
+fn substituted_document(raw: &str, start: usize) -> Result<Document<'_>, WhyNot> {
+    let document = substituted(raw, start).ok_or_else(|| expansion(raw, start))?;
+    let end = document.end;
     if let Some(early) = naive_end(raw, start)
         && early != end
     {
         // Bash before 4.0 counts parentheses without knowing here-documents and would end the substitution earlier.
         return Err(WhyNot::expansion("An older shell would end this here-document elsewhere.", start..end));
     }
-    Ok(Document { text: body[..length].trim_end_matches('\n'), end })
+    Ok(document)
 }
 
 /// Bytes of the here-document's text, before the line that is exactly `word`.

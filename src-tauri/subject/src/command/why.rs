@@ -39,33 +39,55 @@ impl WhyNot {
     }
 }
 
-/// Why a kind of node of the grammar is not taken apart.
-pub(crate) fn not_understood(kind: &str, range: Range<usize>) -> WhyNot {
-    let expansion = |sentence: &str| WhyNot::expansion(sentence, range.clone());
-    let other = |sentence: &str| WhyNot::other(sentence, range.clone());
-    match kind {
-        "simple_expansion" | "expansion" | "special_variable_name" => {
-            expansion("The shell would put a variable's value here.")
-        }
-        "command_substitution" | "`" => {
-            expansion("The shell would run a command here and put its output in its place.")
-        }
-        "process_substitution" => expansion("The shell would run a command here and hand it over as a file."),
-        "arithmetic_expansion" => expansion("The shell would calculate here."),
-        "ansi_c_string" | "translated_string" => expansion("The shell would translate this kind of quotes."),
-        "brace_expression" => expansion("The shell may expand these braces."),
-        "extglob_pattern" | "regex" => expansion("The shell would match this pattern."),
-        "variable_assignment" | "variable_assignments" | "declaration_command" | "unset_command" | "array" => {
-            other("A variable is set, which can change what later words mean.")
-        }
-        "subshell" | "compound_statement" | "(" | "{" => other("Commands are grouped."),
-        "function_definition" => other("A function is defined, which can change what later words mean."),
-        "if_statement" | "case_statement" => other("What runs depends on a condition."),
-        "for_statement" | "c_style_for_statement" | "while_statement" => other("Commands are repeated."),
-        "test_command" => other("A test expression is evaluated by the shell."),
-        "negated_command" => other("A command is negated."),
-        "&" => other("A command goes on in the background."),
-        "|&" | "herestring_redirect" | "<<-" | "<>" | "<<<" => other("This kind of redirection is not taken apart."),
-        _ => other("This kind of shell syntax is not taken apart."),
+/// Shell syntax that is not taken apart, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    Variable,
+    Substitution,
+    ProcessSubstitution,
+    Arithmetic,
+    /// `$'…'` and `$"…"`.
+    Quotes,
+    /// `@(a|b)` and the like.
+    Pattern,
+    Assignment,
+    Group,
+    Function,
+    Condition,
+    Loop,
+    Test,
+    Negation,
+    Background,
+    Redirection,
+    /// `time`, `then` and whatever else is no program's name.
+    Reserved,
+}
+
+impl Beyond {
+    /// The reason, about this place.
+    pub(crate) fn at(self, range: Range<usize>) -> WhyNot {
+        let (flag, sentence) = match self {
+            Self::Variable => (Flag::Expansion, "The shell would put a variable's value here."),
+            Self::Substitution => {
+                (Flag::Expansion, "The shell would run a command here and put its output in its place.")
+            }
+            Self::ProcessSubstitution => {
+                (Flag::Expansion, "The shell would run a command here and hand it over as a file.")
+            }
+            Self::Arithmetic => (Flag::Expansion, "The shell would calculate here."),
+            Self::Quotes => (Flag::Expansion, "The shell would translate this kind of quotes."),
+            Self::Pattern => (Flag::Expansion, "The shell would match this pattern."),
+            Self::Assignment => (Flag::Uninspectable, "A variable is set, which can change what later words mean."),
+            Self::Group => (Flag::Uninspectable, "Commands are grouped."),
+            Self::Function => (Flag::Uninspectable, "A function is defined, which can change what later words mean."),
+            Self::Condition => (Flag::Uninspectable, "What runs depends on a condition."),
+            Self::Loop => (Flag::Uninspectable, "Commands are repeated."),
+            Self::Test => (Flag::Uninspectable, "A test expression is evaluated by the shell."),
+            Self::Negation => (Flag::Uninspectable, "A command is negated."),
+            Self::Background => (Flag::Uninspectable, "A command goes on in the background."),
+            Self::Redirection => (Flag::Uninspectable, "This kind of redirection is not taken apart."),
+            Self::Reserved => (Flag::Uninspectable, "This word changes how the shell reads what follows."),
+        };
+        WhyNot::new(flag, sentence, range)
     }
 }
