@@ -6,7 +6,7 @@ use placet_domain::{Action, Flag, PathText};
 
 use crate::command::apply::{Carried, Doing, apply};
 use crate::command::place::{Folders, join};
-use crate::command::split::{Piece, Split, split};
+use crate::command::split::{Piece, Redirect, Split, split};
 use crate::command::{
     HereDocument, Lookup, MOST_BYTES, MOST_DEPTH, MOST_PARTS, Part, Programs, Shell, WhyNot, add_flag, exe, second,
 };
@@ -137,13 +137,28 @@ impl Reader<'_> {
             }
         }
         let Some(document) = &mut part.heredoc else { return };
+        let stands_for = |redirect: &Redirect| match (redirect.descriptor.as_deref(), redirect.operator.as_str()) {
+            (Some(descriptor), _) => descriptor.to_owned(),
+            (None, "<" | "<<" | "<&") => "0".to_owned(),
+            (None, _) => "1".to_owned(),
+        };
+        if piece.redirects.iter().filter(|redirect| stands_for(redirect) == "0").count() > 1 {
+            // The last one counts, and this document may be read by nobody.
+            part.why_not = Some(WhyNot::other("The input is redirected twice.", piece.range.clone()));
+            part.effect = Action::strongest([part.effect, Action::Execute]);
+            return;
+        }
+        let output: Vec<&Redirect> = piece.redirects.iter().filter(|redirect| stands_for(redirect) != "0").collect();
+        let to_file = matches!(output.as_slice(), [one] if stands_for(one) == "1" && one.operator != ">&");
         let program = part.argv.first().map(String::as_str).and_then(exe::table_name);
         match program {
-            Some("cat") if alone && part.writes.len() == 1 => {
+            Some("cat") if alone && part.writes.len() == 1 && to_file => {
                 document.written_to = part.writes.first().cloned();
                 document.appended = piece.redirects.iter().any(|r| r.operator.ends_with(">>"));
             }
-            Some("tee") if part.argv.len() == 2 => document.written_to = part.writes.first().cloned(),
+            Some("tee") if part.argv.len() == 2 && !part.argv[1].starts_with('-') => {
+                document.written_to = part.writes.first().cloned();
+            }
             Some(name @ ("bash" | "sh" | "dash" | "zsh")) if part.operands.is_empty() && part.inner.is_empty() => {
                 let text = document.text.clone();
                 let name = name.to_owned();

@@ -141,6 +141,13 @@ impl Cutter<'_> {
         if rest.starts_with("<(") || rest.starts_with(">(") {
             return Err(Beyond::ProcessSubstitution.at(self.at..reach(self.text, self.at)));
         }
+        // A document for another descriptor than the input's is read by nobody that is known.
+        if rest.starts_with("<<")
+            && let Some((Token::Descriptor, digit)) = self.found.last()
+            && self.text[digit.clone()] != *"0"
+        {
+            return Err(Beyond::Redirection.at(digit.start..self.at + 2));
+        }
         for (operator, length) in [("<<<", 3), ("<<-", 3), ("<>", 2), (">&-", 3), ("<&-", 3)] {
             if rest.starts_with(operator) {
                 return Err(Beyond::Redirection.at(range(length)));

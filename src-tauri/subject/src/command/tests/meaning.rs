@@ -77,6 +77,27 @@ fn a_here_document_is_literal_and_knows_its_file() {
 }
 
 #[test]
+fn a_here_document_is_said_to_be_written_only_where_it_is() {
+    for (text, written) in [
+        ("cat >> f <<'E'\nx\nE", true),
+        ("cat 1> f 0<<'E'\nx\nE", true),
+        ("tee f <<'E' > /dev/null\nx\nE", true),
+        ("cat 2> f <<'E'\nx\nE", false),
+        ("cat > f >&2 <<'E'\nx\nE", false),
+        ("tee -a 2> f <<'E'\nx\nE", false),
+    ] {
+        let understood = read(text);
+        assert!(understood.inspectable, "{text:?} {:?}", understood.why_not);
+        let document = understood.commands[0].heredoc.as_ref().unwrap();
+        assert_eq!(document.written_to == Some(PathText::from("/ws/f")), written, "{text:?}");
+    }
+    // The file would get something else.
+    for text in ["cat > f 3<<'E'\nx\nE", "cat > f <<'E' < g\nx\nE", "cat > f <<'E' 0<&2\nx\nE"] {
+        assert!(!read(text).inspectable, "{text:?}");
+    }
+}
+
+#[test]
 fn a_commit_message_from_a_here_document_is_one_word() {
     let understood = read("git commit -m \"$(cat <<'EOF'\nFix it\n\nIt's (really) done.\nEOF\n)\"");
     assert!(understood.inspectable, "{:?}", understood.why_not);
