@@ -25,8 +25,7 @@ pub(crate) fn run(texts: &[&str]) -> Vec<Vec<Ran>> {
     let folder = tempfile::tempdir().unwrap();
     let work = folder.path().join("work");
     std::fs::create_dir(&work).unwrap();
-    std::fs::write(folder.path().join("texts"), texts.iter().map(|text| format!("{text}\0")).collect::<String>())
-        .unwrap();
+    std::fs::write(folder.path().join("texts"), texts.join("\0") + "\0").unwrap();
     let mut bash = bash();
     bash.args(["-c", include_str!("notes.bash")]).env("STAND_INS", STAND_INS.join(" "));
     let status = bash.current_dir(&work).stdin(Stdio::null()).status().unwrap();

@@ -1,6 +1,6 @@
 //! Inputs that differ a little from those of a corpus, the same for the same seed.
 
-/// A series of random numbers (SplitMix64).
+/// A series of random numbers (`SplitMix64`).
 pub(crate) struct Series(u64);
 
 impl Series {

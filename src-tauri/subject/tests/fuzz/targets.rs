@@ -13,7 +13,7 @@ use placet_subject::{show, show_bytes, show_line, strict_json, unshow};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// The strict reader takes only what serde_json reads as the same value, and refuses only for a reason that is there.
+/// The strict reader takes only what `serde_json` reads as the same value, and refuses only for a reason that is there.
 /// Says whether the text was taken.
 pub(crate) fn json(bytes: &[u8]) -> bool {
     let usual = serde_json::from_slice::<Value>(bytes);
@@ -31,17 +31,15 @@ pub(crate) fn json(bytes: &[u8]) -> bool {
         Err(refused) => {
             assert!(!refused.reason.is_empty());
             let text = String::from_utf8_lossy(bytes).to_lowercase();
-            let there = match refused.code {
-                // Of what is no JSON anyway, any reason may be the first.
-                _ if usual.is_err() => true,
-                RefusedCode::DuplicateKeys => doubled,
-                RefusedCode::TooDeep => usual.is_ok_and(|value| depth(&value) > MAX_DEPTH),
-                RefusedCode::TooLarge => bytes.len() > MAX_BYTES,
-                RefusedCode::NumberOutOfRange => {
-                    text.contains(['.', 'e']) || text.as_bytes().windows(16).any(|w| w.iter().all(u8::is_ascii_digit))
-                }
-                other => panic!("{other:?} of what is JSON: {}", refused.reason),
-            };
+            let long = text.as_bytes().windows(16).any(|digits| digits.iter().all(u8::is_ascii_digit));
+            let causes = [
+                (RefusedCode::DuplicateKeys, doubled),
+                (RefusedCode::TooDeep, usual.as_ref().is_ok_and(|value| depth(value) > MAX_DEPTH)),
+                (RefusedCode::TooLarge, bytes.len() > MAX_BYTES),
+                (RefusedCode::NumberOutOfRange, long || text.contains(['.', 'e'])),
+            ];
+            // Of what is no JSON anyway, any reason may be the first.
+            let there = usual.is_err() || causes.contains(&(refused.code, true));
             assert!(there, "{:?} without cause", refused.code);
             false
         }
