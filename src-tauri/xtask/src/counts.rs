@@ -54,7 +54,7 @@ impl Counts {
     }
 }
 
-fn without_colours(line: &str) -> String {
+pub(crate) fn without_colours(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line.chars();
     while let Some(next) = rest.next() {

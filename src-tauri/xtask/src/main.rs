@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod clients;
 mod counts;
+mod failures;
 mod front_end;
 mod house;
 mod newer;

@@ -1,8 +1,10 @@
 //! Steps that are run one after the other, and the table that says how they went.
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use crate::counts::Counts;
+use crate::failures::Failures;
 use crate::house;
 use crate::program::{Kept, Program};
 
@@ -18,6 +20,8 @@ struct Row {
     outcome: Outcome,
     took: Duration,
     counts: Counts,
+    /// What failed within it, if it failed.
+    failures: Failures,
 }
 
 /// The steps run so far.
@@ -45,8 +49,9 @@ impl Report {
         // A runner that counts a failed test and still ends well would hide it.
         let failed = failed.or_else(|| (counts.failed > 0).then(|| format!("{} tests failed", counts.failed)));
         let passed = failed.is_none();
+        let failures = if passed { Failures::default() } else { Failures::read(&text, tests_of) };
         let outcome = failed.map_or(Outcome::Passed, Outcome::Failed);
-        self.rows.push(Row { name, outcome, took: started.elapsed(), counts });
+        self.rows.push(Row { name, outcome, took: started.elapsed(), counts, failures });
         passed
     }
 
@@ -57,17 +62,17 @@ impl Report {
             Ok(()) => (Outcome::Passed, Counts::ONE_PASSED),
             Err(reason) => (Outcome::Failed(reason), Counts::ONE_FAILED),
         };
-        self.rows.push(Row { name, outcome, took, counts });
+        self.rows.push(Row { name, outcome, took, counts, failures: Failures::default() });
         passed
     }
 
     /// Notes that a step was not run, and why.
     pub(crate) fn skip(&mut self, name: &'static str, why: impl Into<String>) {
-        let outcome = Outcome::Skipped(why.into());
-        self.rows.push(Row { name, outcome, took: Duration::ZERO, counts: Counts::ONE_SKIPPED });
+        let (outcome, failures) = (Outcome::Skipped(why.into()), Failures::default());
+        self.rows.push(Row { name, outcome, took: Duration::ZERO, counts: Counts::ONE_SKIPPED, failures });
     }
 
-    /// Prints the table and, as the last line, the sum; an error if anything failed.
+    /// Prints the table, what failed, and, as the last line, the sum; an error if anything failed.
     pub(crate) fn finish(self) -> Result<(), String> {
         println!("\n{:<44} {:>8}  {:>22}", "step", "time", "passed failed skipped");
         let mut sum = Counts::default();
@@ -87,11 +92,30 @@ impl Report {
         if let Ok(logs) = house::logs() {
             println!("logs: {}", logs.display());
         }
+        print!("{}", self.what_failed());
         println!("\n{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
         let failed: Vec<&str> =
             self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Failed(_))).map(|row| row.name).collect();
         if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
     }
+
+    /// The failed steps once more, each with the tests that failed and what was printed around them.
+    fn what_failed(&self) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            if let Outcome::Failed(reason) = &row.outcome {
+                let heading = if text.is_empty() { "\nwhat failed\n" } else { "" };
+                let _ = write!(text, "{heading}\n{}: {reason}\n{}", row.name, row.failures.told());
+            }
+        }
+        text
+    }
+}
+
+/// The tests that a test program has, in its order; none if it cannot say.
+fn tests_of(program: &str) -> Vec<String> {
+    let listed = Program::new(&[program, "--list", "--format", "terse"]).output().unwrap_or_default();
+    listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
 }
 
 fn run_all(name: &str, programs: Vec<Program>) -> Result<Kept, String> {
