@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 import argparse
 import subprocess
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--placet", required=True, type=Path)
     parser.add_argument("--or-skip", action="store_true", help="a client that cannot be installed is no failure")
+    parser.add_argument("--quick", action="store_true", help="without the checks that take long")
+    parser.add_argument("--only", default="", help="checks whose name holds these words")
     parser.add_argument("client", nargs="*")
     options = parser.parse_args()
     if unknown := [name for name in options.client if name not in CHECKS]:
@@ -41,22 +44,25 @@ def main():
             print(f"{client}: could not be installed")
             tally["skipped" if options.or_skip else "failed"] += 1
             continue
-        for check in checks_of(client):
-            tally[outcome(check, client, options.placet.resolve())] += 1
+        module = __import__(CHECKS[client], fromlist=["CHECKS"])
+        for check in module.CHECKS:
+            if options.quick and hasattr(check, "slow") or options.only not in name_of(check):
+                continue
+            tally[outcome(check, client, module.WAYS, options.placet.resolve())] += 1
     print(", ".join(f"{count} {name}" for name, count in tally.items()))
     return 1 if tally["failed"] else 0
 
 
-def checks_of(client):
-    module = __import__(CHECKS[client], fromlist=["CHECKS"])
-    return module.CHECKS
+def name_of(check):
+    return check.__name__.replace("_", " ")
 
 
-def outcome(check, client, placet):
-    name = f"{client}: {check.__name__.replace('_', ' ')}"
+def outcome(check, client, ways, placet):
+    name = f"{client}: {name_of(check)}"
+    started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="placet-") as folder:
         try:
-            check(Ground(client, placet, Path(folder)))
+            check(Ground(client, ways, placet, Path(folder)))
         except CannotRun as error:
             print(f"{name}: FAILED, {error}", flush=True)
             return "failed"
@@ -64,28 +70,38 @@ def outcome(check, client, placet):
             traceback.print_exc()
             print(f"{name}: FAILED", flush=True)
             return "failed"
-    print(f"{name}: passed", flush=True)
+    print(f"{name}: passed ({time.monotonic() - started:.1f} s)", flush=True)
     return "passed"
 
 
 class Ground:
     """One client, one gate and their folders, for one check."""
 
-    def __init__(self, client: str, placet: Path, folder: Path):
+    def __init__(self, client: str, ways, placet: Path, folder: Path):
         self.client = client
+        self.ways = ways
+        self.folder = folder
         self.placet = placet
         self.flags = ["--data-dir", str(folder / "data"), "--config-dir", str(folder / "config")]
         (folder / "config").mkdir()
-        (folder / "config/policy.toml").write_text('default = "ask"\ntimeout = "5m"\n')
+        self.policy(timeout="5m")
+
+    def policy(self, timeout: str):
+        """Asks about everything; a question waits so long. For gates that are opened from now on."""
+        (self.folder / "config/policy.toml").write_text(f'default = "ask"\ntimeout = "{timeout}"\n')
 
     def desk(self) -> Desk:
         """Opens a gate with us at its desk."""
         return Desk([str(self.placet), "serve", "--supervise", *self.flags])
 
-    def run(self, scenario: str, events=("PreToolUse", "PostToolUse")) -> dict:
-        """Runs the client with our hook for these events, and says what came of it."""
-        words = [str(self.placet), "hook", self.client, "--client-timeout-ms", "600000", *self.flags]
-        return run(self.client, scenario, Hook(" ".join(words), events))
+    def run(self, scenario: str, events=(), meanwhile=None) -> dict:
+        """Runs the client with our hook for these events, by default its own, and says what came of it.
+
+        `meanwhile` is called with the client's process while it runs.
+        """
+        words = [str(self.placet), "hook", self.client, "--event", "{event}", "--client-timeout-ms", "600000"]
+        hook = Hook(" ".join(words + self.flags), events or self.ways.events)
+        return run(self.client, scenario, hook, meanwhile=meanwhile)
 
 
 if __name__ == "__main__":

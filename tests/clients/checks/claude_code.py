@@ -2,50 +2,36 @@
 `-allowed` it would run by itself, so what does not run stopped at our no."""
 import json
 
+from .common import EDITED, EVERY, SEVERAL, Ways, slow
 
-def an_approved_call_runs(ground):
+WAYS = Ways(free="deny-allowed")
+
+
+def a_sub_agents_call_is_asked_for_too(ground):
+    """The sub-agent is allowed, and what it wants is denied: its client would have run that by itself."""
+    def answer(desk, approval):
+        if approval["tool"] == "Bash":
+            desk.deny(approval, "Not by a sub-agent.")
+        else:
+            desk.approve(approval)
+
     with ground.desk() as desk:
-        desk.answer_next(desk.approve)
-        summary = ground.run("none")
-        assert summary["wrote"] == "hi", summary["told_model"]
-        assert desk.states() == ["consumed"], desk.states()
-        assert len(desk.facts_of("call_ran")) == 1, "what was run is written down"
-
-
-def a_denied_call_does_not_run_and_the_model_is_told_why(ground):
-    with ground.desk() as desk:
-        desk.answer_next(lambda approval: desk.deny(approval, "Use the test folder instead."))
-        summary = ground.run("deny-allowed")
+        desk.answer_all(lambda approval: answer(desk, approval))
+        summary = ground.run("sub-agent")
         assert summary["wrote"] is None, summary["files"]
-        assert "Use the test folder instead." in json.dumps(summary["told_model"]), summary["told_model"]
-        assert desk.states() == ["denied"], desk.states()
+        approvals = desk.ask("approvals.list")["items"]
+        states = {item["tool"]: item["state"] for item in approvals}
+        assert states == {"Agent": "consumed", "Bash": "denied"}, states
+        assert len({item["session"] for item in approvals}) == 1, approvals
 
 
-def without_a_gate_nothing_runs(ground):
-    summary = ground.run("deny-allowed")
-    assert summary["wrote"] is None, summary["files"]
-    assert "placet" in json.dumps(summary["told_model"]).lower(), summary["told_model"]
+@slow
+def an_answer_in_its_own_prompt_takes_ours_back(ground):
+    """Only its permission request asks us; while that waits, its own prompt is answered with yes in the terminal."""
+    with ground.desk() as desk:
+        summary = ground.run("tui-permslow", ("PermissionRequest", "PostToolUse"))
+        assert summary["wrote"] == "hi", json.dumps(summary)
+        assert desk.states() == ["cancelled"], desk.states()
 
 
-def a_call_that_waits_survives_a_crash_of_the_gate(ground):
-    desk = ground.desk()
-    second = []
-
-    def crash_and_come_back(_approval):
-        desk.crash()
-        second.append(ground.desk())
-        second[0].answer_next(second[0].approve)
-
-    desk.answer_next(crash_and_come_back)
-    summary = ground.run("none")
-    with second[0] as after:
-        assert summary["wrote"] == "hi", summary["told_model"]
-        assert after.states() == ["consumed"], "asked once, answered once"
-
-
-CHECKS = [
-    an_approved_call_runs,
-    a_denied_call_does_not_run_and_the_model_is_told_why,
-    without_a_gate_nothing_runs,
-    a_call_that_waits_survives_a_crash_of_the_gate,
-]
+CHECKS = [*EVERY, EDITED, a_sub_agents_call_is_asked_for_too, *SEVERAL, an_answer_in_its_own_prompt_takes_ours_back]

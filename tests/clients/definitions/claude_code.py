@@ -4,8 +4,9 @@ Without an allow rule the normal flow of `-p` denies; `-allowed` scenarios add o
 that a failing hook lets the tool run.
 """
 from kit.definition import (
-    ANY, BROKEN_HOOKS, PROMPT, Client, Scenario, broken_hooks, call, claude_output, json_output,
-    mcp_server, permission_request, pre_tool, say, signalled_clients, slowly, three_calls,
+    ANY, BROKEN_HOOKS, PROMPT, SUB_PROMPT, Client, Scenario, broken_hooks, call, claude_output, json_output,
+    mcp_server, one_after_the_other, permission_request, pre_tool, say, signalled_clients, slowly, three_calls,
+    twice_at_once,
 )
 
 CLAUDE = "@APPS@/claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude"
@@ -196,8 +197,57 @@ PROMPT_TOOL = {
 }
 
 
+def terminal(answers, wait_s=4, arguments=(), **fields):
+    """The interactive client in tmux; screens go to LOG/screen-N.txt."""
+    return Scenario(
+        answers,
+        command=["@PYTHON@", "@DRIVERS@/claude_tui.py", "@LOG@", str(wait_s), CLAUDE, *arguments],
+        files={
+            "@HOME@/.claude.json": {
+                "hasCompletedOnboarding": True,
+                "theme": "dark",
+                "customApiKeyResponses": {"approved": ["sk-ant-dummy"], "rejected": []},
+                "projects": {
+                    "@WORKSPACE@": {
+                        "hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True
+                    }
+                },
+            }
+        },
+        **fields,
+    )
+
+
+TERMINAL = {
+    # The prompt is answered in the terminal while the permission hook still waits.
+    "tui-permslow": terminal(
+        slowly(30, permission_request("allow")), arguments=["--permission-mode", "default"]
+    ),
+}
+
+COMMAND = [CLAUDE, "-p", PROMPT, "--output-format", "json"]
+SESSION = "6b1f3c1e-7c0e-4a8e-9d57-0f6d5a3b2c11"
+SEVERAL = {
+    "twice-at-once": twice_at_once(COMMAND),
+    "resumed": one_after_the_other(
+        [*COMMAND, "--session-id", SESSION], [*COMMAND, "--resume", SESSION], [*BASH, say("Done."), *BASH, say("Again.")]
+    ),
+    "sub-agent": Scenario(
+        pre_tool("allow"),
+        script=[
+            call(
+                "Agent", description="Write a file", prompt=SUB_PROMPT, subagent_type="general-purpose",
+                run_in_background=False,
+            ),
+            say("All done."),
+        ],
+        sub_script=[*BASH, say("The part is done.")],
+        arguments=ALLOWED,
+    ),
+}
+
 CLIENT = Client(
-    command=[CLAUDE, "-p", PROMPT, "--output-format", "json"],
+    command=COMMAND,
     env={
         "ANTHROPIC_BASE_URL": "http://127.0.0.1:@PORT@",
         "ANTHROPIC_API_KEY": "sk-ant-dummy",
@@ -208,5 +258,5 @@ CLIENT = Client(
     hook_files={SETTINGS: settings()},
     gate_events=("PreToolUse",),
     script=BASH + [say("All done.")],
-    scenarios=DECISIONS | TOOLS | BROKEN | SLOW | HTTP | PROMPT_TOOL,
+    scenarios=DECISIONS | TOOLS | BROKEN | SLOW | HTTP | PROMPT_TOOL | TERMINAL | SEVERAL,
 )

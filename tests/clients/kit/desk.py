@@ -75,11 +75,32 @@ class Desk:
                     answer(approval)
             time.sleep(0.05)
 
-    def approve(self, approval):
-        self.ask("approvals.approve", id=approval["id"], digest=approval["digest"])
+    def approve(self, approval, changed=None):
+        """Says yes, to what the person made of it if that is given."""
+        if changed is None:
+            return self.ask("approvals.approve", id=approval["id"], digest=approval["digest"])
+        preview = self.ask("approvals.preview", id=approval["id"], input=changed)
+        return self.ask("approvals.approve", id=approval["id"], digest=preview["digest"], input=changed)
 
     def deny(self, approval, note: str):
         self.ask("approvals.deny", id=approval["id"], note=note)
+
+    def wait_for_pending(self, count: int) -> list:
+        """The approvals that wait, once there are so many."""
+        def pending():
+            waiting = self.ask("approvals.list", state="pending")["items"]
+            return waiting if len(waiting) >= count else None
+
+        return self.wait_until(pending)
+
+    def wait_until(self, holds):
+        """What `holds` gives, once it is something."""
+        end = time.time() + ASKED_LIMIT_S
+        while time.time() < end:
+            if found := holds():
+                return found
+            time.sleep(0.05)
+        raise TimeoutError(f"not so within {ASKED_LIMIT_S} s; the approvals are {self.states()}")
 
     def states(self) -> list:
         """The states of all approvals, oldest first."""
