@@ -8,6 +8,7 @@ pub mod call;
 pub mod canonical;
 mod card;
 mod changed;
+mod character;
 pub mod command;
 mod content;
 mod difference;

@@ -6,7 +6,7 @@ use placet_domain::subject::{NetworkClass, UrlSubject};
 use placet_domain::{Action, Flag, Refused, RefusedCode};
 use url::{Host, Url};
 
-use crate::show::{is_mixed, text_flags};
+use crate::character::{is_mixed, text_flags};
 
 /// What was found out about one address.
 pub(crate) struct UrlLook {

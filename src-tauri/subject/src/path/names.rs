@@ -6,7 +6,7 @@ use placet_domain::{Flag, PathText};
 use rustix::fs::{Dir, Mode, OFlags};
 use unicode_normalization::is_nfc;
 
-use crate::show::{is_mixed, lookalikes, text_flags};
+use crate::character::{is_mixed, label, lookalikes, text_flags};
 
 /// Entries of a folder that are compared; in larger ones lookalikes are not looked for.
 const MAX_SIBLINGS: usize = 10_000;
@@ -40,7 +40,7 @@ pub(crate) fn name_flags(
         }
     }
     for (_, c) in asked.as_str().map(lookalikes).unwrap_or_default().into_iter().take(3) {
-        notes.push(format!("U+{:04X} is a {}; it can be taken for a Latin one.", u32::from(c), crate::show::label(c)));
+        notes.push(format!("U+{:04X} is a {}; it can be taken for a Latin one.", u32::from(c), label(c)));
     }
     let name = resolved.bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
     let Some(name) = std::str::from_utf8(name).ok().filter(|name| !name.is_ascii()) else { return };

@@ -10,10 +10,11 @@ use placet_domain::{Action, Flag, Refused, RefusedCode, Span, Subject};
 use serde_json::{Map, Value, json};
 
 use self::act::Act;
+use crate::character::text_flags;
 use crate::content;
 use crate::file::{Before, before};
 use crate::path::{PathLook, Place};
-use crate::show::{show, text_flags};
+use crate::show::show;
 use crate::tools::{Meaning, meaning};
 use crate::url::UrlLook;
 
