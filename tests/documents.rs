@@ -24,6 +24,15 @@ fn the_protocol_lists_every_method_of_both_sides() {
 }
 
 #[test]
+fn the_protocol_shows_the_examples_that_are_run() {
+    let page = text("docs/protocol.md").unwrap();
+    for (language, file) in [("python", "ask.py"), ("ts", "ask.ts"), ("rust", "ask.rs")] {
+        let example = text(&format!("docs/examples/{file}")).unwrap();
+        assert!(page.contains(&format!("```{language}\n{example}```\n")), "docs/protocol.md shows another {file}");
+    }
+}
+
+#[test]
 fn the_protocol_lists_every_error_code() {
     let codes = quoted_after("src-tauri/domain/src/refusal.rs", "pub fn word", "\n    }", "=> ");
     assert!(codes.len() > 10, "the codes have moved");

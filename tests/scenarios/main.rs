@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "real processes live in real time")]
 
 mod crowd;
+mod examples;
 mod restart;
 mod revoke;
 mod soak;
