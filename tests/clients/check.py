@@ -19,11 +19,15 @@ from pathlib import Path
 from kit.desk import Desk
 from kit.place import SOURCE, Hook
 from kit.runner import CannotRun, run
+from kit.table import Table, put_into
 
 CHECKS = {
     "claude-code": "checks.claude_code",
     "codex": "checks.codex",
     "gemini-cli": "checks.gemini_cli",
+    "qwen-code": "checks.qwen_code",
+    "copilot": "checks.copilot",
+    "opencode": "checks.opencode",
 }
 
 
@@ -32,25 +36,44 @@ def main():
     parser.add_argument("--placet", required=True, type=Path)
     parser.add_argument("--or-skip", action="store_true", help="a client that cannot be installed is no failure")
     parser.add_argument("--quick", action="store_true", help="without the checks that take long")
+    parser.add_argument("--docs", type=Path, help="the page whose table is to hold the results")
     parser.add_argument("--only", default="", help="checks whose name holds these words")
     parser.add_argument("client", nargs="*")
     options = parser.parse_args()
     if unknown := [name for name in options.client if name not in CHECKS]:
         parser.error(f"no checks for {', '.join(unknown)}; there are: {', '.join(CHECKS)}")
     tally = {"passed": 0, "failed": 0, "skipped": 0}
+    table = Table()
     for client in options.client or CHECKS:
         installed = subprocess.run([SOURCE / "install.sh", client])
         if installed.returncode:
             print(f"{client}: could not be installed")
             tally["skipped" if options.or_skip else "failed"] += 1
             continue
-        module = __import__(CHECKS[client], fromlist=["CHECKS"])
+        table.begin(client)
+        module = module_of(client)
         for check in module.CHECKS:
             if options.quick and hasattr(check, "slow") or options.only not in name_of(check):
                 continue
-            tally[outcome(check, client, module.WAYS, options.placet.resolve())] += 1
+            result = outcome(check, client, module.WAYS, options.placet.resolve())
+            table.note(client, name_of(check), result)
+            tally[result] += 1
+    text = table.markdown(list(CHECKS), all_checks())
+    if not options.quick:
+        print("\n" + text)
+    if options.docs:
+        put_into(options.docs, text)
     print(", ".join(f"{count} {name}" for name, count in tally.items()))
     return 1 if tally["failed"] else 0
+
+
+def module_of(client):
+    return __import__(CHECKS[client], fromlist=["CHECKS"])
+
+
+def all_checks():
+    """The names of the checks of all clients, in order."""
+    return list(dict.fromkeys(name_of(check) for client in CHECKS for check in module_of(client).CHECKS))
 
 
 def name_of(check):

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 apps="${CLIENTS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/placet-clients}/apps"
-names=(claude-code codex gemini-cli)
+names=(claude-code codex gemini-cli qwen-code copilot opencode)
 
 # npm_app NAME PACKAGE@VERSION...   into $apps/NAME, once per list of packages
 npm_app() {
@@ -26,6 +26,12 @@ install_one() {
     claude-code) npm_app claude-code @anthropic-ai/claude-code@2.1.332 ;;
     codex)       npm_app codex @openai/codex@0.171.0; node22 ;;
     gemini-cli)  npm_app gemini-cli @google/gemini-cli@0.61.0; node22 ;;
+    qwen-code)   npm_app qwen-code @qwen-code/qwen-code@0.24.4; node22 ;;
+    copilot)     npm_app copilot @github/copilot@1.0.102 ;;
+    opencode)
+      npm_app opencode opencode-ai@1.18.33; node22
+      # opencode fetches this package into every fresh .opencode folder; runs copy it instead.
+      npm_app opencode-plugin @opencode-ai/plugin@1.18.33 ;;
     *) echo "install.sh: no client named '$1'; there are: ${names[*]}" >&2; return 2 ;;
   esac
 }

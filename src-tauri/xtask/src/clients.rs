@@ -7,7 +7,7 @@ use crate::program::{self, Program};
 use crate::report::Report;
 
 /// What the step is called in `cargo xtask test`.
-pub(crate) const STEP: &str = "clients: Claude Code, offline";
+pub(crate) const STEP: &str = "clients: Claude Code and Codex, offline";
 /// The same in the window.
 pub(crate) const IN_THE_WINDOW: &str = "clients: Claude Code in the window";
 
@@ -15,7 +15,7 @@ pub(crate) const IN_THE_WINDOW: &str = "clients: Claude Code in the window";
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
     Program::cargo(&["build", "--bin", "placet"]).run()?;
     let mut report = Report::default();
-    report.step("real clients", vec![kit(&[], names)?]);
+    report.step("real clients", vec![kit(&["--docs", "docs/clients.md"], names)?]);
     report.finish()
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn step(report: &mut Report) {
     if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
         return report.skip(STEP, "the pinned clients are made for Linux on x86-64");
     }
-    match kit(&["--or-skip"], &["claude-code"]) {
+    match kit(&["--or-skip", "--quick"], &["claude-code", "codex"]) {
         Ok(program) => {
             report.step(STEP, vec![program]);
         }

@@ -52,6 +52,7 @@ def without_a_gate_nothing_runs(ground):
     assert "placet" in json.dumps(summary["told_model"]).lower(), summary["told_model"]
 
 
+@slow
 def nobody_answers_and_it_expires(ground):
     ground.policy(timeout="5s")
     with ground.desk() as desk:
