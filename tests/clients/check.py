@@ -28,6 +28,7 @@ CHECKS = {
     "qwen-code": "checks.qwen_code",
     "copilot": "checks.copilot",
     "opencode": "checks.opencode",
+    "mcp": "checks.mcp",
 }
 
 
@@ -116,6 +117,11 @@ class Ground:
     def desk(self) -> Desk:
         """Opens a gate with us at its desk."""
         return Desk([str(self.placet), "serve", "--supervise", *self.flags])
+
+    def run_behind_the_proxy(self, scenario: str) -> dict:
+        """Runs it with `placet mcp` before its MCP servers."""
+        words = [str(self.placet), "mcp", *self.flags, "--"]
+        return run(self.client, scenario, Hook(), mcp_wrap=" ".join(words))
 
     def run(self, scenario: str, events=(), meanwhile=None) -> dict:
         """Runs the client with our hook for these events, by default its own, and says what came of it.

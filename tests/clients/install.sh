@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # install.sh NAME...   puts pinned versions of real agent clients under $CLIENTS_DIR/apps
 #
-# Needs npm, and reaches the package registry only. No install script of any package is run: the kit starts the binary
+# Needs npm and python3, and reaches the package registries only. No install script of any package is run: the kit starts the binary
 # inside each client's platform package instead. Linux x64 only, because those platform packages are named here.
 set -euo pipefail
 
 apps="${CLIENTS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/placet-clients}/apps"
-names=(claude-code codex gemini-cli qwen-code copilot opencode)
+names=(claude-code codex gemini-cli qwen-code copilot opencode mcp)
 
 # npm_app NAME PACKAGE@VERSION...   into $apps/NAME, once per list of packages
 npm_app() {
@@ -16,6 +16,15 @@ npm_app() {
   echo '{"private": true}' > "$folder/package.json"
   npm install --prefix "$folder" --ignore-scripts --save-exact \
     --no-audit --no-fund --loglevel=error "$@"
+  echo "$*" > "$folder/.installed"
+}
+
+# python_app NAME REQUIREMENT...   a virtual environment in $apps/NAME
+python_app() {
+  local folder="$apps/$1"; shift
+  if [[ "$(cat "$folder/.installed" 2>/dev/null)" == "$*" ]]; then return; fi
+  python3 -m venv "$folder"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check "$@"
   echo "$*" > "$folder/.installed"
 }
 
@@ -32,6 +41,11 @@ install_one() {
       npm_app opencode opencode-ai@1.18.33; node22
       # opencode fetches this package into every fresh .opencode folder; runs copy it instead.
       npm_app opencode-plugin @opencode-ai/plugin@1.18.33 ;;
+    mcp)
+      node22
+      npm_app mcp @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/sdk@1.32.2 \
+        @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
+      python_app mcp-python mcp==2.3.0 mcp-server-git==2026.10.19 ;;
     *) echo "install.sh: no client named '$1'; there are: ${names[*]}" >&2; return 2 ;;
   esac
 }
