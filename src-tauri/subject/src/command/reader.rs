@@ -58,7 +58,7 @@ impl Reader<'_> {
             }
             folders.pass(&piece.operator);
             let mut part = self.piece(text, piece, folders, depth);
-            if part.argv.first().is_some_and(|program| program == "cd") && part.why_not.is_none() {
+            if changes_folder(&part.argv) {
                 self.change_folder(&mut part, folders);
             }
             if let Some(reason) = first_reason(&part) {
@@ -70,11 +70,19 @@ impl Reader<'_> {
     }
 
     fn change_folder(&mut self, part: &mut Part, folders: &mut Folders) {
+        let literal = |word: &&String| !word.is_empty() && !word.starts_with(['-', '+']);
         let target = match part.argv.as_slice() {
-            [_, target] if !target.is_empty() && !target.starts_with(['-', '+']) => target.clone(),
+            [cd, target] if cd == "cd" && part.why_not.is_none() && literal(&target) => target.clone(),
             _ => {
                 let sentence = "Where this “cd” goes cannot be told from its words.";
-                part.why_not = Some(WhyNot::new(Flag::CwdChange, sentence, part.source.clone()));
+                part.why_not.get_or_insert_with(|| WhyNot::new(Flag::CwdChange, sentence, part.source.clone()));
+                part.effect = Action::strongest([part.effect, Action::Execute]);
+                // It may be there all the same, which counts for what is denied.
+                if let Some(target) = part.argv.get(1..).and_then(<[String]>::last).filter(literal)
+                    && !target.contains(['$', '`', '~', '*', '?'])
+                {
+                    self.exceeded |= !folders.change(target);
+                }
                 return;
             }
         };
@@ -322,6 +330,13 @@ impl Reader<'_> {
         }
         too_deep
     }
+}
+
+/// Whether these words change the folder of the shell that reads on: `cd`, also by another name or through `command`.
+fn changes_folder(argv: &[String]) -> bool {
+    let carrier = |word: &&String| matches!(word.as_str(), "command" | "builtin") || word.starts_with('-');
+    let program = argv.iter().find(|word| !carrier(word));
+    program.is_some_and(|program| matches!(program.as_str(), "cd" | "chdir" | "pushd"))
 }
 
 /// What was read in another text stands where its carrier does, and so do the parts within it.

@@ -121,6 +121,27 @@ fn carriers_are_looked_through() {
 }
 
 #[test]
+fn a_folder_that_is_changed_by_another_name_is_not_followed_but_counts_for_denying() {
+    for text in [
+        "command cd /etc && rm x",
+        "builtin cd /etc; rm x",
+        "cd -P /etc; rm x",
+        "pushd /etc; rm x",
+        "chdir /etc && rm x",
+    ] {
+        let understood = read(text);
+        assert!(!understood.inspectable, "{text}");
+        let deleted = understood.commands.last().unwrap().deletes.clone();
+        assert!(deleted.contains(&PathText::from("/etc/x")), "{text}: {deleted:?}");
+    }
+    // Neither changes the folder of the shell that goes on.
+    for text in ["bash -c 'cd /etc'; rm x", "env -C /etc true; rm x"] {
+        assert_eq!(read(text).commands.last().unwrap().deletes, [PathText::from("/ws/x")], "{text}");
+    }
+    assert!(!read("printf -v PATH /evil; ls").inspectable);
+}
+
+#[test]
 fn prefix_grants_are_for_one_simple_command() {
     for (text, grantable) in [
         ("git log", true),
