@@ -22,6 +22,9 @@ use crate::{
 const REACH: Duration = Duration::from_millis(1_300);
 /// How long a gate that was reached may take for what needs no person.
 const PROMPT: Duration = Duration::from_secs(10);
+/// Up to this many bytes of input are sent without waiting for the greeting's answer: a socket takes so much by itself,
+/// so that a gate which does not read holds nothing up.
+const AT_ONCE: usize = 64 * 1024;
 /// How long taking a question back may take.
 const FAREWELL: Duration = Duration::from_millis(500);
 /// The gate is told a deadline a little before ours, so that it can say itself that time ran out.
@@ -175,24 +178,39 @@ impl Asking<'_> {
 
     fn attempt(&mut self, call: &Call) -> Result<Outcome, ClientError> {
         let patience = if self.memory.reached { Duration::from_secs(2) } else { REACH };
-        let mut connection = connect(self.places, patience.min(self.deadline.left()))?;
-        self.memory.reached = true;
-        let session = match self.memory.session {
-            // Without an id of the client's own a second start would make a second session.
-            Some(session) if self.caller.session.is_none() => session,
-            Some(_) | None => {
-                begun(&mut connection, &self.asker.agent, self.caller, self.deadline.min(Moment::in_(PROMPT)))?
-            }
+        let agreed_by = Moment::in_(patience).min(self.deadline);
+        let mut connection = knock(self.places, agreed_by)?;
+        // Without an id of the client's own a second start would make a second session.
+        let known = self.memory.session.filter(|_| self.caller.session.is_none());
+        let start = match known {
+            Some(_) => None,
+            None => Some(connection.queue(method::SESSION_START, &session_start(&self.asker.agent, self.caller)?)?),
         };
-        self.memory.session = Some(session);
-        let check = self.check(session, call);
-        let id = connection.send(method::CALL_CHECK, &check, self.deadline)?;
+        // All of it goes out at once, as long as the socket takes it without anybody's reading.
+        if call.input.get().len() > AT_ONCE {
+            connection.agree(agreed_by)?;
+        }
+        let mut check = self.check(known, call);
+        let mut id = connection.queue(method::CALL_CHECK, &check)?;
+        connection.agree(if call.input.get().len() > AT_ONCE { self.deadline } else { agreed_by })?;
+        self.memory.reached = true;
+        if let Some(start) = start {
+            let started: SessionStarted = connection.answer_to(&start, self.deadline.min(Moment::in_(PROMPT)))?;
+            self.memory.session = Some(started.session);
+        }
         let connection = self.memory.connection.insert(connection);
         loop {
             let beat = self.watch.beat().filter(|_| self.memory.approval.is_some());
             let until = beat.map_or(self.deadline, |beat| Moment::in_(beat).min(self.deadline));
             match connection.wait(&self.watch.wakers(), until)? {
                 Waited::Response(response) if response.id.as_ref() == Some(&id) => {
+                    // A gate that is older than this program wants the session by its id.
+                    let unnamed = response.error.as_ref().is_some_and(|error| error.word() == "invalid_params");
+                    if unnamed && check.session.is_none() {
+                        check.session = self.memory.session;
+                        id = connection.send(method::CALL_CHECK, &check, self.deadline)?;
+                        continue;
+                    }
                     return result(response).map(|answer| Outcome::Answered(Box::new(answer)));
                 }
                 Waited::Notification(told) if told.method == method::CALL_PENDING => {
@@ -209,7 +227,7 @@ impl Asking<'_> {
         }
     }
 
-    fn check(&self, session: SessionId, call: &Call) -> CallCheck {
+    fn check(&self, session: Option<SessionId>, call: &Call) -> CallCheck {
         let left = self.deadline.left();
         let told = milliseconds(left.saturating_sub(HEAD_START).max(left / 2));
         let (deadline_ms, hold_ms) = if self.asker.comes_back { (None, Some(told)) } else { (Some(told), None) };
@@ -265,10 +283,10 @@ fn could_not_start(error: &std::io::Error) -> String {
 /// Tells the gate what became of a call. Nothing depends on it for the client, so nothing is said if it fails.
 pub(crate) fn report(places: &Places, agent: &str, caller: &Caller, report: Report) -> Result<(), ClientError> {
     let deadline = Moment::in_(REACH);
-    let mut connection = connect(places, REACH)?;
-    let session = begun(&mut connection, agent, caller, deadline)?;
+    let mut connection = knock(places, deadline)?;
+    let started = connection.queue(method::SESSION_START, &session_start(agent, caller)?)?;
     let mut report = CallReport {
-        session,
+        session: None,
         call_id: report.id,
         tool: report.tool,
         input: report.input,
@@ -280,33 +298,43 @@ pub(crate) fn report(places: &Places, agent: &str, caller: &Caller, report: Repo
     if report.output.as_ref().is_some_and(|output| output.get().len() > too_large) {
         report.output = None;
     }
-    connection.call_until::<_, Done>(method::CALL_REPORT, &report, deadline).map(drop)
+    let told = connection.queue(method::CALL_REPORT, &report)?;
+    connection.agree(deadline)?;
+    connection.answer_to::<SessionStarted>(&started, deadline)?;
+    connection.answer_to::<Done>(&told, deadline).map(drop)
 }
 
 /// Tells the gate that a session begins.
 pub(crate) fn begin(places: &Places, agent: &str, caller: &Caller) -> Result<(), ClientError> {
-    let mut connection = connect(places, REACH)?;
-    begun(&mut connection, agent, caller, Moment::in_(REACH)).map(drop)
+    begun(places, agent, caller, Moment::in_(REACH)).map(drop)
 }
 
 /// Tells the gate that a session ends.
 pub(crate) fn end(places: &Places, agent: &str, caller: &Caller, summary: Option<String>) -> Result<(), ClientError> {
     let deadline = Moment::in_(REACH);
-    let mut connection = connect(places, REACH)?;
-    let session = begun(&mut connection, agent, caller, deadline)?;
+    let (mut connection, session) = begun(places, agent, caller, deadline)?;
     connection.call_until::<_, Done>(method::SESSION_STOP, &SessionStop { session, summary }, deadline).map(drop)
 }
 
-fn connect(places: &Places, patience: Duration) -> Result<Connection, ClientError> {
-    Connection::connect(places, "placet hook", env!("CARGO_PKG_VERSION"), patience)
+fn knock(places: &Places, deadline: Moment) -> Result<Connection, ClientError> {
+    Connection::knock(places, "placet hook", env!("CARGO_PKG_VERSION"), deadline)
 }
 
+/// A connection over which the caller's session was begun.
 fn begun(
-    connection: &mut Connection,
+    places: &Places,
     agent: &str,
     caller: &Caller,
     deadline: Moment,
-) -> Result<SessionId, ClientError> {
+) -> Result<(Connection, SessionId), ClientError> {
+    let mut connection = knock(places, deadline)?;
+    let id = connection.queue(method::SESSION_START, &session_start(agent, caller)?)?;
+    connection.agree(deadline)?;
+    let started: SessionStarted = connection.answer_to(&id, deadline)?;
+    Ok((connection, started.session))
+}
+
+fn session_start(agent: &str, caller: &Caller) -> Result<SessionStart, ClientError> {
     use std::os::unix::ffi::OsStrExt as _;
     let agent =
         agent.parse().map_err(|e: placet_domain::session::NotAnAgentName| ClientError::Malformed(e.to_string()))?;
@@ -315,9 +343,7 @@ fn begun(
         Ok(resolved) => PathText::from_bytes(resolved.as_os_str().as_bytes()),
         Err(_) => PathText::from(cwd.as_str()),
     };
-    let params = SessionStart { agent, client_session: caller.session.clone(), workspace, parent: None };
-    let started: SessionStarted = connection.call_until(method::SESSION_START, &params, deadline)?;
-    Ok(started.session)
+    Ok(SessionStart { agent, client_session: caller.session.clone(), workspace, parent: None })
 }
 
 /// The folder the client says it is in; where it does not say, the one that it started us in.

@@ -29,13 +29,76 @@ fn an_allowed_call_is_allowed_in_the_clients_words() {
     assert_eq!(start["client_session"], "s-1");
     assert_eq!(start["workspace"], fs::canonicalize("/tmp").unwrap().to_str().unwrap());
     let check = gate.heard("call.check");
-    assert_eq!(check["session"], SESSION);
+    assert_eq!(check["session"], Value::Null, "it is sent before the session's id is known");
     assert_eq!(check["call_id"], "toolu_1");
     assert_eq!(check["tool"], "Bash");
     assert_eq!(check["cwd"], "/tmp");
     assert_eq!(check["can_edit"], true);
     let deadline = check["deadline_ms"].as_u64().unwrap();
     assert!((570_000..590_000).contains(&deadline), "{deadline}");
+}
+
+#[test]
+fn everything_is_said_before_anything_is_answered() {
+    let gate = Gate::that(|_, talk| {
+        let [hello, start, check] = [talk.hear().unwrap(), talk.hear().unwrap(), talk.hear().unwrap()];
+        talk.answer(&hello, &json!({ "protocol": 1, "server": "placet", "version": "0" }));
+        talk.answer(&start, &json!({ "session": SESSION }));
+        talk.decide(&check, "allow", "yes");
+    });
+    assert_eq!(gate.run("claude-code", BASH, &[]).decision().0, "allow");
+}
+
+#[test]
+fn a_large_call_is_sent_to_a_gate_that_answers_only() {
+    let large = json!({ "session_id": "s", "cwd": "/tmp", "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": { "file_path": "/tmp/a", "content": "x".repeat(3_000_000) }, "tool_use_id": "toolu_1" });
+    let gate = Gate::that(|_, talk| {
+        let check = talk.hear_check().unwrap();
+        talk.decide(&check, "allow", "yes");
+    });
+    assert_eq!(gate.run("claude-code", &large.to_string(), &[]).decision().0, "allow");
+    let mute = Gate::that(|_, talk| while talk.hear().is_some() {});
+    let said = mute.run("claude-code", &large.to_string(), &[]);
+    said.denial();
+    assert!(!mute.has_heard("call.check"));
+}
+
+#[test]
+fn an_answer_before_the_version_is_agreed_counts_for_nothing() {
+    let gate = Gate::that(|_, talk| {
+        let [hello, start, check] = [talk.hear().unwrap(), talk.hear().unwrap(), talk.hear().unwrap()];
+        talk.decide(&check, "allow", "yes");
+        talk.answer(&start, &json!({ "session": SESSION }));
+        talk.answer(&hello, &json!({ "protocol": 2, "server": "placet", "version": "0" }));
+    });
+    assert!(gate.run("claude-code", BASH, &[]).denial().contains("does not speak protocol"));
+}
+
+#[test]
+fn a_session_that_cannot_begin_is_a_denial_whatever_else_is_answered() {
+    let gate = Gate::that(|_, talk| {
+        let [hello, start, check] = [talk.hear().unwrap(), talk.hear().unwrap(), talk.hear().unwrap()];
+        talk.answer(&hello, &json!({ "protocol": 1, "server": "placet", "version": "0" }));
+        let error = json!({ "code": -32000, "message": "not_written: no.", "data": { "code": "not_written" } });
+        talk.say(&json!({ "jsonrpc": "2.0", "id": start["id"], "error": error }));
+        talk.decide(&check, "allow", "yes");
+    });
+    assert_eq!(gate.run("claude-code", BASH, &[]).denial(), "Placet denied this call: no.");
+}
+
+#[test]
+fn a_gate_that_wants_the_session_by_its_id_gets_it() {
+    let gate = Gate::that(|_, talk| {
+        let check = talk.hear_check().unwrap();
+        let error = json!({ "code": -32602, "message": "invalid_params: missing field `session`",
+            "data": { "code": "invalid_params" } });
+        talk.say(&json!({ "jsonrpc": "2.0", "id": check["id"], "error": error }));
+        let again = talk.hear().unwrap();
+        assert_eq!(again["params"]["session"], SESSION);
+        talk.decide(&again, "allow", "yes");
+    });
+    assert_eq!(gate.run("claude-code", BASH, &[]).decision().0, "allow");
 }
 
 #[test]

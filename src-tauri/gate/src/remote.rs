@@ -89,7 +89,8 @@ impl Remote {
             .map(|output| serde_json::value::to_raw_value(&String::from_utf8_lossy(&output)))
             .transpose()
             .map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?;
-        let report = CallReport { session, call_id, tool, input: raw(&input)?, outcome, output, duration_ms };
+        let (session, input) = (Some(session), raw(&input)?);
+        let report = CallReport { session, call_id, tool, input, outcome, output, duration_ms };
         self.call::<_, Done>(method::CALL_REPORT, report).await.map(|_| ())
     }
 
@@ -155,7 +156,7 @@ impl Remote {
     fn checked(&self, ask: &Ask) -> Result<CallChecked, Refusal> {
         let input = raw(&ask.input)?;
         let mut check = CallCheck {
-            session: ask.session,
+            session: Some(ask.session),
             call_id: ask.call_id.clone(),
             approval: ask.again,
             tool: ask.tool.clone(),
@@ -196,8 +197,8 @@ impl Remote {
                         .flatten();
                     if let Some(CallPending { approval, .. }) = waits {
                         check.approval = Some(approval);
-                        if let Some(call_id) = &check.call_id {
-                            hold(&self.0.waiting).insert((check.session, call_id.clone()), approval);
+                        if let (Some(session), Some(call_id)) = (check.session, &check.call_id) {
+                            hold(&self.0.waiting).insert((session, call_id.clone()), approval);
                         }
                     }
                 }

@@ -4,7 +4,7 @@
 use std::{str::FromStr as _, sync::Arc, time::Duration};
 
 use placet_domain::{
-    ApprovalId, By, CancelReason, Command, GrantId, RefusalCode, Selection, Waiter,
+    ApprovalId, By, CancelReason, Command, GrantId, RefusalCode, Selection, SessionId, Waiter,
     command::Decision as Decided,
     decide::{Changed, Outcome as DecideOutcome},
 };
@@ -66,14 +66,30 @@ async fn attend(gate: Gate, peer: Peer, lines: Lines) -> Result<(), ServerError>
     if !greet(&gate, &writer, &first).await? {
         return Ok(());
     }
+    let mut begun = None;
     // Dropping the set when the caller goes ends what it was waiting for.
     let mut requests = JoinSet::new();
     loop {
         tokio::select! {
             line = reader.next(), if requests.len() < REQUESTS_AT_ONCE => {
                 let Some(line) = line? else { return Ok(()) };
+                let request = match Request::parse(&line) {
+                    Ok(request) => request,
+                    Err(error) => {
+                        writer.lock().await.write(&Response::new::<Done>(None, Err(error))).await?;
+                        continue;
+                    }
+                };
+                drop(line);
+                // What comes after it on the same line may be meant for this session, so it is waited for.
+                if request.method == method::SESSION_START {
+                    let started = session_start(&gate, &request).await;
+                    begun = started.as_ref().ok().map(|started| started.session);
+                    say(&writer, request.id, started).await?;
+                    continue;
+                }
                 let (gate, writer) = (gate.clone(), Arc::clone(&writer));
-                requests.spawn(async move { answer(&gate, peer, &writer, &line).await });
+                requests.spawn(async move { answer(&gate, peer, &writer, begun, &request).await });
             }
             Some(done) = requests.join_next() => {
                 if let Ok(Err(error)) = done {
@@ -111,26 +127,28 @@ async fn greet(gate: &Gate, writer: &Writer, line: &[u8]) -> Result<bool, Server
     Ok(agreed)
 }
 
-async fn answer(gate: &Gate, peer: Peer, writer: &Writer, line: &[u8]) -> Result<(), ServerError> {
-    let request = match Request::parse(line) {
-        Ok(request) => request,
-        Err(error) => return writer.lock().await.write(&Response::new::<Done>(None, Err(error))).await,
-    };
+/// Answers a request of a caller who began the session `begun` last.
+async fn answer(
+    gate: &Gate,
+    peer: Peer,
+    writer: &Writer,
+    begun: Option<SessionId>,
+    request: &Request,
+) -> Result<(), ServerError> {
     let id = request.id.clone();
     match request.method.as_str() {
-        method::CALL_CHECK => check(gate, peer, writer, id, &request).await,
-        method::SESSION_START => say(writer, id, session_start(gate, &request).await).await,
-        method::CALL_WITHDRAW => say(writer, id, withdraw(gate, &request).await).await,
-        method::CALL_REPORT => say(writer, id, report(gate, &request).await).await,
-        method::SESSION_STOP => say(writer, id, session_stop(gate, &request).await).await,
-        method::STATUS => say(writer, id, status(gate, &request)).await,
-        method::PENDING_LIST => say(writer, id, pending(gate, &request).await).await,
-        method::GRANTS_LIST => say(writer, id, grants(gate, &request).await).await,
-        method::HISTORY_SEARCH => say(writer, id, history(gate, &request).await).await,
-        method::APPROVAL_DENY => say(writer, id, deny(gate, &request).await).await,
-        method::APPROVAL_CANCEL => say(writer, id, cancel(gate, &request).await).await,
-        method::GRANT_REVOKE => say(writer, id, revoke(gate, &request).await).await,
-        method::PAUSE => say(writer, id, pause(gate, &request).await).await,
+        method::CALL_CHECK => check(gate, peer, writer, begun, request).await,
+        method::CALL_WITHDRAW => say(writer, id, withdraw(gate, request).await).await,
+        method::CALL_REPORT => say(writer, id, report(gate, begun, request).await).await,
+        method::SESSION_STOP => say(writer, id, session_stop(gate, request).await).await,
+        method::STATUS => say(writer, id, status(gate, request)).await,
+        method::PENDING_LIST => say(writer, id, pending(gate, request).await).await,
+        method::GRANTS_LIST => say(writer, id, grants(gate, request).await).await,
+        method::HISTORY_SEARCH => say(writer, id, history(gate, request).await).await,
+        method::APPROVAL_DENY => say(writer, id, deny(gate, request).await).await,
+        method::APPROVAL_CANCEL => say(writer, id, cancel(gate, request).await).await,
+        method::GRANT_REVOKE => say(writer, id, revoke(gate, request).await).await,
+        method::PAUSE => say(writer, id, pause(gate, request).await).await,
         other => say::<Done>(writer, id, Err(ErrorBody::unknown_method(other))).await,
     }
 }
@@ -143,11 +161,19 @@ async fn say<T: Serialize>(writer: &Writer, id: Option<Id>, answer: Result<T, Er
 }
 
 /// The one request that waits.
-async fn check(gate: &Gate, peer: Peer, writer: &Writer, id: Option<Id>, request: &Request) -> Result<(), ServerError> {
+async fn check(
+    gate: &Gate,
+    peer: Peer,
+    writer: &Writer,
+    begun: Option<SessionId>,
+    request: &Request,
+) -> Result<(), ServerError> {
+    let id = request.id.clone();
     let asked = match request.params::<CallCheck>() {
         Ok(asked) => asked,
         Err(error) => return say::<Done>(writer, id, Err(error)).await,
     };
+    let Some(session) = asked.session.or(begun) else { return say::<Done>(writer, id, Err(no_session())).await };
     let (waits, waiting) = oneshot::channel();
     let tell = {
         let (writer, id) = (Arc::clone(writer), id.clone());
@@ -160,7 +186,7 @@ async fn check(gate: &Gate, peer: Peer, writer: &Writer, id: Option<Id>, request
             }
         }
     };
-    let (told, checked) = tokio::join!(tell, gate.check(ask(asked, peer.waiter()), Some(waits)));
+    let (told, checked) = tokio::join!(tell, gate.check(ask(session, asked, peer.waiter()), Some(waits)));
     told?;
     let told = match checked {
         Ok(told) => told,
@@ -187,10 +213,14 @@ async fn check(gate: &Gate, peer: Peer, writer: &Writer, id: Option<Id>, request
     say(writer, id, Ok(checked)).await
 }
 
-fn ask(asked: CallCheck, waiter: Option<Waiter>) -> Ask {
+fn no_session() -> ErrorBody {
+    ErrorBody::invalid_params("name the session, or begin one over this connection first".to_owned())
+}
+
+fn ask(session: SessionId, asked: CallCheck, waiter: Option<Waiter>) -> Ask {
     let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
     Ask {
-        session: asked.session,
+        session,
         call_id: asked.call_id,
         tool: asked.tool,
         input: Arc::from(asked.input.get().as_bytes()),
@@ -217,8 +247,9 @@ async fn withdraw(gate: &Gate, request: &Request) -> Result<Done, ErrorBody> {
     Ok(Done {})
 }
 
-async fn report(gate: &Gate, request: &Request) -> Result<Done, ErrorBody> {
+async fn report(gate: &Gate, begun: Option<SessionId>, request: &Request) -> Result<Done, ErrorBody> {
     let CallReport { session, call_id, tool, input, outcome, output, duration_ms } = request.params()?;
+    let session = session.or(begun).ok_or_else(no_session)?;
     let cwd = gate
         .look(|state| {
             let open = state

@@ -71,6 +71,10 @@ pub struct Client {
     scanned: usize,
     lines: VecDeque<Vec<u8>>,
     last_id: i64,
+    /// What is to go out with the next write.
+    unsent: Vec<u8>,
+    /// The request whose answer agrees on the version, until it has come.
+    greeting: Option<Id>,
 }
 
 /// Something else to wake up for while an answer is awaited.
@@ -163,11 +167,33 @@ impl Client {
     /// Connects, checks who is there, and agrees on the version; all of it within `patience`.
     pub fn connect(places: &Places, client: &str, version: &str, patience: Duration) -> Result<Self, ClientError> {
         let deadline = Moment::in_(patience);
-        let socket = reach(places, deadline)?;
-        let mut this =
-            Self { socket: socket.into(), received: Vec::new(), scanned: 0, lines: VecDeque::new(), last_id: 0 };
+        let mut this = Self::knock(places, client, version, deadline)?;
+        this.agree(deadline)?;
+        Ok(this)
+    }
+
+    /// Connects and checks who is there. The greeting goes out with what is sent first, so that who has but one thing
+    /// to ask waits once; [`Self::agree`] must come before any answer is taken.
+    pub fn knock(places: &Places, client: &str, version: &str, deadline: Moment) -> Result<Self, ClientError> {
+        let mut this = Self {
+            socket: reach(places, deadline)?.into(),
+            received: Vec::new(),
+            scanned: 0,
+            lines: VecDeque::new(),
+            last_id: 0,
+            unsent: Vec::new(),
+            greeting: None,
+        };
         let hello = Hello { protocol: PROTOCOL, client: client.to_owned(), version: version.to_owned() };
-        let back: HelloBack = match this.call_until(method::HELLO, &hello, deadline) {
+        this.greeting = Some(this.queue(method::HELLO, &hello)?);
+        Ok(this)
+    }
+
+    /// Waits for the answer to the greeting, which is the first thing that a gate says. Writes what is not sent yet.
+    pub fn agree(&mut self, deadline: Moment) -> Result<(), ClientError> {
+        self.flush(deadline)?;
+        let Some(id) = self.greeting.take() else { return Ok(()) };
+        let back: HelloBack = match self.answer_to(&id, deadline) {
             Err(ClientError::Refused(body)) if body.word() == "protocol_mismatch" => {
                 return Err(ClientError::Version(body.sentence().to_owned()));
             }
@@ -176,7 +202,7 @@ impl Client {
         if back.protocol != PROTOCOL {
             return Err(ClientError::Version(format!("it speaks {}", back.protocol)));
         }
-        Ok(this)
+        Ok(())
     }
 
     /// Asks and takes the answer.
@@ -197,9 +223,14 @@ impl Client {
         deadline: Moment,
     ) -> Result<R, ClientError> {
         let id = self.send(method, params, deadline)?;
+        self.answer_to(&id, deadline)
+    }
+
+    /// Waits for the answer to a request; what else comes until then is left out.
+    pub fn answer_to<R: DeserializeOwned>(&mut self, id: &Id, deadline: Moment) -> Result<R, ClientError> {
         loop {
             match self.wait(&[], deadline)? {
-                Waited::Response(response) if response.id.as_ref() == Some(&id) => return result(response),
+                Waited::Response(response) if response.id.as_ref() == Some(id) => return result(response),
                 Waited::Response(_) | Waited::Notification(_) | Waited::Woken(_) => {}
                 Waited::Deadline => return Err(ClientError::TimedOut),
             }
@@ -208,6 +239,13 @@ impl Client {
 
     /// Asks without waiting; [`Self::wait`] gives the answer, known by this id.
     pub fn send<P: Serialize>(&mut self, method: &str, params: &P, deadline: Moment) -> Result<Id, ClientError> {
+        let id = self.queue(method, params)?;
+        self.flush(deadline)?;
+        Ok(id)
+    }
+
+    /// The same, without writing it yet: it goes out with what is sent next.
+    pub fn queue<P: Serialize>(&mut self, method: &str, params: &P) -> Result<Id, ClientError> {
         self.last_id += 1;
         let id = Id::Number(self.last_id);
         let no_json = |e: serde_json::Error| ClientError::Malformed(e.to_string());
@@ -221,8 +259,17 @@ impl Client {
                 line.len()
             )));
         }
-        self.write(&line, deadline)?;
+        if self.unsent.is_empty() {
+            self.unsent = line;
+        } else {
+            self.unsent.extend_from_slice(&line);
+        }
         Ok(id)
+    }
+
+    fn flush(&mut self, deadline: Moment) -> Result<(), ClientError> {
+        let unsent = std::mem::take(&mut self.unsent);
+        self.write(&unsent, deadline)
     }
 
     /// Waits for the next message, for one of the wakers, or until the deadline. A message that has come is given

@@ -101,8 +101,9 @@ pub struct SessionStarted {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallCheck {
-    /// Whose call.
-    pub session: SessionId,
+    /// Whose call; left out, the session that this connection began last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// The client's own id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
@@ -192,8 +193,9 @@ pub struct CallWithdraw {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallReport {
-    /// Whose call.
-    pub session: SessionId,
+    /// Whose call; left out, the session that this connection began last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// The client's own id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
