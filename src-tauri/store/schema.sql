@@ -164,7 +164,7 @@ CREATE TABLE grants (
 
 CREATE INDEX grants_by_state ON grants (state, id);
 
--- One row for each call, under the number of the fact that opened it. `digest_key` and `action_key` are the first
+-- One row for each call, written after the commit that decided it, under the number of the fact that opened it. `digest_key` and `action_key` are the first
 -- 63 bits of the digests, for finding them by their beginning.
 CREATE TABLE calls (
     seq           INTEGER NOT NULL PRIMARY KEY,
@@ -265,6 +265,15 @@ CREATE TABLE searched (
 ) STRICT;
 
 INSERT INTO searched (one, through) VALUES (1, 0);
+
+-- One row: up to which fact the calls, and what they are found by, have followed the facts.
+CREATE TABLE followed (
+    one     INTEGER NOT NULL PRIMARY KEY,
+    through INTEGER NOT NULL,
+    CONSTRAINT followed_is_one_row CHECK (one = 1)
+) STRICT;
+
+INSERT INTO followed (one, through) VALUES (1, 0);
 
 -- The calls of each hour: the range of their numbers, and how many had which decision.
 CREATE TABLE hours (

@@ -20,8 +20,10 @@ use crate::clock::Clock;
 
 /// At most this many commands share one commit.
 const BATCH: usize = 1_024;
-/// With nothing else to do for this long, the writer indexes some calls for text search.
+/// With nothing else to do for this long, the writer makes some of what it wrote findable.
 const IDLE: Duration = Duration::from_millis(40);
+/// Where there is always something to do, no more facts than this wait to become findable.
+const BEHIND: u64 = 4_096;
 /// So many at a time: a command that comes meanwhile waits no longer than that takes.
 const INDEXED_AT_ONCE: usize = 200;
 
@@ -165,7 +167,7 @@ struct Bench {
     clock: Arc<Clock>,
     facts: broadcast::Sender<Arc<Entry>>,
     due: watch::Sender<Option<At>>,
-    /// Some calls are not indexed for text search yet.
+    /// Some facts are not findable yet, or not indexed for text search.
     to_index: bool,
 }
 
@@ -207,17 +209,34 @@ impl Bench {
             if stop {
                 return;
             }
+            self.keep_up();
         }
     }
 
-    /// The next message; none when nobody is left to send one. Time without one is used to index.
+    /// Whoever was answered has been told; the next ones wait for no more than a few facts to become findable.
+    fn keep_up(&mut self) {
+        if self.store.behind() > BEHIND
+            && let Err(error) = self.store.follow_some(INDEXED_AT_ONCE as u64)
+        {
+            tracing::warn!(%error, "the history will make its newest facts findable when it is read");
+        }
+    }
+
+    /// The next message; none when nobody is left to send one. Time without one is used to make findable what was
+    /// written, and then to copy the log back, so that no commit has to.
     fn next(&mut self, receive: &mpsc::Receiver<Message>) -> Option<Message> {
         while self.to_index {
             match receive.recv_timeout(IDLE) {
                 Ok(message) => return Some(message),
                 Err(mpsc::RecvTimeoutError::Disconnected) => return None,
                 Err(mpsc::RecvTimeoutError::Timeout) => match self.store.index_some(INDEXED_AT_ONCE) {
-                    Ok(more) => self.to_index = more,
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.to_index = false;
+                        if let Err(error) = self.store.checkpoint() {
+                            tracing::warn!(%error, "the history's log is copied back by a later commit");
+                        }
+                    }
                     Err(error) => {
                         tracing::warn!(%error, "text search will look at more rows than it should");
                         self.to_index = false;

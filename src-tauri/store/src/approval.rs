@@ -6,7 +6,7 @@ use placet_domain::{
     AgentName, Approval, ApprovalId, ApprovalState, At, By, CallFacts, CancelReason, Digest, Entry, Fact, Judged,
     Waiter, state::empty_card,
 };
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::Value;
 
 use crate::{
@@ -59,6 +59,16 @@ pub(crate) fn asked(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreEr
             card_sha256.bytes(),
         ])?;
     Ok(())
+}
+
+/// The fact that asked it.
+pub(crate) fn asked_seq(conn: &Connection, id: ApprovalId) -> Result<u64, StoreError> {
+    let seq: Option<i64> = conn
+        .prepare_cached("SELECT asked_seq FROM approvals WHERE id = ?1")?
+        .query_row([id.to_string()], |row| row.get(0))
+        .optional()?;
+    let expected = "asked before";
+    seq.map(chain::seq_of).ok_or_else(|| StoreError::Conflict { table: "approvals", id: id.to_string(), expected })
 }
 
 /// Another process waits for it now.

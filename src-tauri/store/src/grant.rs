@@ -48,7 +48,7 @@ pub(crate) fn issued(p: &mut Projecting<'_>, grant: &Grant, seq: u64) -> Result<
 fn asked_with(p: &Projecting<'_>, approval: ApprovalId, grant: GrantId) -> Result<(), StoreError> {
     p.conn
         .prepare_cached(
-            "INSERT OR IGNORE INTO call_grants (grant_id, call) SELECT ?1, seq FROM calls WHERE approval = ?2",
+            "INSERT OR IGNORE INTO call_grants (grant_id, call) SELECT ?1, asked_seq FROM approvals WHERE id = ?2",
         )?
         .execute(params![grant.to_string(), approval.to_string()])?;
     Ok(())

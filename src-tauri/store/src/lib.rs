@@ -1,8 +1,8 @@
 //! What is remembered: facts in a keyed hash chain, their projections, and search over them. The only room with SQL.
 //!
-//! One writer appends; whatever a fact changes is written in the same transaction, and every step of it is a
-//! compare-and-set, so that the database itself refuses a late or second answer. Readers have connections of their
-//! own. Nothing here decides anything, and nothing here knows the time.
+//! One writer appends; whatever a fact decides is written in the same transaction, and every step of it is a
+//! compare-and-set, so that the database itself refuses a late or second answer. What calls are only found by follows
+//! when nothing else is to do, or before a reader looks. Readers have connections of their own. Nothing here decides anything, and nothing here knows the time.
 
 mod approval;
 mod backup;
@@ -16,6 +16,7 @@ mod files;
 mod filter;
 mod grant;
 mod history;
+mod later;
 mod load;
 mod opened;
 mod place;

@@ -24,6 +24,7 @@ impl Store {
     /// there is nothing old enough. Stops before the first fact that is needed still: one that asked an open approval,
     /// issued an active grant, or is the last. A stretch that does not verify is kept, as evidence: `Corrupt`.
     pub fn prune(&mut self, before_ms: At, max: u64, at_ms: At) -> Result<Option<Pruned>, StoreError> {
+        while self.follow_some(1_000)? {}
         self.transact(|conn, key, _| {
             let needed = first_needed(conn)?;
             let old = old_facts(conn, key, before_ms, needed, max)?;

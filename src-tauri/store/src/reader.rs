@@ -9,12 +9,15 @@ use std::{
 use placet_domain::Entry;
 use rusqlite::Connection;
 
-use crate::{ChainKey, Head, StoreError, chain, filter::page_size, schema};
+use crate::{ChainKey, Head, StoreError, chain, filter::page_size, later, schema, store::Known};
 
 /// How many read at once. More would not be faster: the file is in memory, and the machine has few cores.
 const CONNECTIONS: usize = 2;
+/// So many facts are made findable in one transaction; who decides meanwhile waits no longer than that takes.
+const AT_ONCE: u64 = 500;
 
-/// Reads what was written, over connections of its own. Every call sees one state of the file.
+/// Reads what was written, over connections of its own. Every call sees one state of the file. Before it looks through
+/// calls, it makes those findable that were only just decided.
 #[derive(Clone, Debug)]
 pub struct Reader {
     pool: Arc<Pool>,
@@ -26,6 +29,7 @@ struct Pool {
     key: ChainKey,
     idle: Mutex<Idle>,
     returned: Condvar,
+    follower: Mutex<Option<(Connection, Known)>>,
 }
 
 #[derive(Debug, Default)]
@@ -36,11 +40,17 @@ struct Idle {
 
 impl Reader {
     pub(crate) fn new(path: &Path, key: ChainKey) -> Self {
-        let pool = Pool { path: path.to_owned(), key, idle: Mutex::default(), returned: Condvar::new() };
+        let pool = Pool {
+            path: path.to_owned(),
+            key,
+            idle: Mutex::default(),
+            returned: Condvar::new(),
+            follower: Mutex::default(),
+        };
         Self { pool: Arc::new(pool) }
     }
 
-    /// Reads a history that is there, beside the gate that has it open or without one. Nothing is written.
+    /// Reads a history that is there, beside the gate that has it open or without one. No fact is written.
     ///
     /// # Errors
     /// There is no such file, or it is no database.
@@ -94,6 +104,34 @@ impl Reader {
     /// A connection for work that takes long, so that it holds up nobody who reads a page.
     pub(crate) fn own_connection(&self) -> Result<Connection, StoreError> {
         schema::open_reader(&self.pool.path)
+    }
+
+    /// Runs `work` on one state of the file in which every call is found that was decided before.
+    pub(crate) fn with_calls<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.follow()?;
+        self.with(work)
+    }
+
+    /// Makes every fact findable that is written.
+    pub(crate) fn follow(&self) -> Result<(), StoreError> {
+        if !self.with(later::is_behind)? {
+            return Ok(());
+        }
+        let mut follower = self.pool.follower.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever held it before has perhaps done it.
+        if !self.with(later::is_behind)? {
+            return Ok(());
+        }
+        if follower.is_none() {
+            *follower = Some((schema::open_follower(&self.pool.path)?, Known::default()));
+        }
+        if let Some((conn, known)) = follower.as_mut() {
+            while later::follow(&mut later::Apart { conn, key: &self.pool.key, known }, AT_ONCE)? {}
+        }
+        Ok(())
     }
 
     /// Runs `work` on one state of the file.

@@ -24,7 +24,7 @@ pub struct RecentCall {
 impl Reader {
     /// The calls since then that were let through or asked about, oldest first; the newest 50,000 where there are more.
     pub fn recent_calls(&self, since_ms: At) -> Result<Vec<RecentCall>, StoreError> {
-        self.with(|conn| {
+        self.with_calls(|conn| {
             let Some((first, _)) = stats::range(conn, Some(since_ms), None)? else { return Ok(Vec::new()) };
             let mut statement = conn.prepare_cached(
                 "SELECT f.seq, f.at_ms, f.kind, f.body, f.prev, f.hash FROM calls c CROSS JOIN facts f ON f.seq = c.seq

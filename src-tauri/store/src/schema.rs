@@ -7,7 +7,8 @@ use rusqlite::{Connection, OpenFlags};
 use crate::{StoreError, files};
 
 /// The migrations, in order. The first makes version 1.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_first.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_later.sql")];
 
 /// "Plct": marks the file as ours.
 const APPLICATION_ID: i32 = 0x506c_6374;
@@ -38,6 +39,24 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     conn.set_prepared_statement_cache_capacity(128);
     migrate(&mut conn)?;
     Ok(conn)
+}
+
+/// Opens a file of this version for bringing up to date what is found in it. A commit is not synced: what is lost of it
+/// with the power is made again from the facts.
+pub(crate) fn open_follower(path: &Path) -> Result<Connection, StoreError> {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(std::time::Duration::from_secs(5))?;
+    conn.pragma_update(None, "synchronous", "normal")?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "trusted_schema", false)?;
+    conn.set_prepared_statement_cache_capacity(64);
+    Ok(conn)
+}
+
+/// Whether the file has the tables of this version.
+pub(crate) fn is_current(conn: &Connection) -> Result<bool, StoreError> {
+    let version: i64 = conn.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
+    Ok(usize::try_from(version).is_ok_and(|version| version == MIGRATIONS.len()))
 }
 
 /// Opens the file for reading only.

@@ -125,7 +125,7 @@ pub(crate) fn all(conn: &Connection) -> Result<Vec<Session>, StoreError> {
 impl Reader {
     /// A session.
     pub fn session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
-        self.with(|conn| {
+        self.with_calls(|conn| {
             let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM sessions WHERE id = ?1"))?;
             let mut rows = statement.query([id.to_string()])?;
             rows.next()?.map(read).transpose()
@@ -135,7 +135,7 @@ impl Reader {
     /// Sessions, oldest first.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Page<Session, SessionId>, StoreError> {
         let limit = page_size(filter.limit);
-        self.with(|conn| {
+        self.with_calls(|conn| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM sessions
                  WHERE id > ?1 AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR (stopped_at_ms IS NULL) = ?3)

@@ -119,7 +119,7 @@ impl Reader {
     /// agent and tool. Counted in whole hours.
     pub fn stats(&self, from_ms: At, to_ms: At, bucket: Bucket) -> Result<Stats, StoreError> {
         let hours = (hour_of(from_ms), to_ms.0);
-        self.with(|conn| {
+        self.with_calls(|conn| {
             let timeline = timeline(conn, hours, bucket)?;
             Ok(Stats {
                 agents: busiest(conn, "agent", hours)?,
@@ -134,7 +134,7 @@ impl Reader {
 
     /// What the person said to the same action since then.
     pub fn alike(&self, action_digest: Digest, since_ms: At) -> Result<Alike, StoreError> {
-        self.with(|conn| {
+        self.with_calls(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT decision, at_ms FROM (
                      SELECT * FROM calls WHERE action_key = ?1 ORDER BY seq DESC LIMIT ?4

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     ChainKey, Head, Opened, StoreError, body,
     chain::{self, Seal, Sum},
-    load, project, schema,
+    later, load, project, schema,
 };
 
 /// An input or a card, kept under its digest, apart from the facts, deletable.
@@ -36,6 +36,8 @@ pub struct Store {
     pub(crate) key: ChainKey,
     pub(crate) seal: Seal,
     pub(crate) known: Known,
+    /// The last fact that is known to be findable.
+    followed: u64,
     poisoned: bool,
 }
 
@@ -65,17 +67,19 @@ impl Store {
     /// Opens the history, making it (mode 0600, its folder 0700) where there is none. A file from a newer version, or
     /// of another program, is refused and left as it is.
     pub fn open(file: &Path, key: ChainKey) -> Result<Opened, StoreError> {
-        let conn = schema::open_writer(file)?;
+        let mut conn = schema::open_writer(file)?;
         schema::grow_wal(&conn)?;
+        // After a crash some facts are not findable yet, and what is loaded counts calls.
+        while later::follow(&mut later::Apart { conn: &mut conn, key: &key, known: &mut Known::default() }, LATER)? {}
         load::load(conn, key, file)
     }
 
     pub(crate) fn new(conn: Connection, key: ChainKey, seal: Seal) -> Self {
-        Self { conn, key, seal, known: Known::default(), poisoned: false }
+        Self { conn, key, seal, known: Known::default(), followed: seal.head.seq, poisoned: false }
     }
 
-    /// Writes facts and bodies with everything that follows from them, or nothing at all. When this returns, they are
-    /// on disk. Entries continue the head; bodies come with the facts that name them.
+    /// Writes facts and bodies with everything that decisions rest on, or nothing at all. When this returns, they are
+    /// on disk. What calls are found by follows later: see `follow_some`. Entries continue the head; bodies come with the facts that name them.
     ///
     /// Refused with `Conflict`, and nothing written, where a fact presupposes what is not so: an approval that is
     /// settled, a yes that is too late, a grant that has ended. After `Poisoned`, open the store anew.
@@ -89,7 +93,7 @@ impl Store {
             for entry in entries {
                 seal.head = chain::append(conn, key, seal.head, entry)?;
                 let (grants, paused) = (&mut seal.grants, &mut seal.paused);
-                project::project(&mut Projecting { conn, key, known, grants, paused }, entry)?;
+                project::at_once(&mut Projecting { conn, key, known, grants, paused }, entry)?;
             }
             seal.write(conn, key)
         });
@@ -101,6 +105,27 @@ impl Store {
     /// The last fact.
     pub fn head(&self) -> Head {
         self.seal.head
+    }
+
+    /// Makes up to `max` more facts findable: rows of calls, their places, texts and figures. Whether there are more.
+    /// Readers do the same before they look, so this is only for doing it when nothing else is to do.
+    pub fn follow_some(&mut self, max: u64) -> Result<bool, StoreError> {
+        let more = later::follow(self, max)?;
+        self.followed =
+            if more { self.followed.saturating_add(max).min(self.seal.head.seq) } else { self.seal.head.seq };
+        Ok(more)
+    }
+
+    /// How many facts are not findable yet, at most.
+    pub fn behind(&self) -> u64 {
+        self.seal.head.seq.saturating_sub(self.followed)
+    }
+
+    /// Copies the log back into the file, as far as no reader is in the way, so that no commit has to. For when nothing
+    /// else is to do.
+    pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+        self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        Ok(())
     }
 
     /// Runs `work` in one transaction. Whatever fails, nothing of it stays.
@@ -133,8 +158,24 @@ impl Store {
     }
 }
 
+/// So many facts at once are made findable where nobody waits.
+const LATER: u64 = 1_000;
+
+impl later::Transact for Store {
+    fn transact(&mut self, work: &mut later::Work<'_>) -> Result<bool, StoreError> {
+        Self::transact(self, |conn, key, known| work(conn, key, known))
+    }
+}
+
+impl Drop for Store {
+    /// A history that is closed in peace leaves nothing to be done by who opens it.
+    fn drop(&mut self) {
+        while !self.poisoned && self.follow_some(LATER).unwrap_or(false) {}
+    }
+}
+
 /// A named CHECK or a trigger that said no is a conflict: what the fact says does not fit what is there.
-fn by_constraint(error: StoreError) -> StoreError {
+pub(crate) fn by_constraint(error: StoreError) -> StoreError {
     if let StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, message)) = &error
         && failure.code == ErrorCode::ConstraintViolation
     {
@@ -208,5 +249,47 @@ mod tests {
         let mut opened = Store::open(&file, ChainKey::new([7; 32])).unwrap();
         assert_eq!((opened.head.seq, opened.broken), (1, None));
         assert_eq!(opened.store.append(&[stopped(2)], &[]).unwrap().seq, 2);
+    }
+
+    fn allowed(seq: u64, input: &Body) -> Entry {
+        let sha256 = |n: u64| Body::new(n.to_be_bytes().to_vec()).sha256;
+        let name = format!("/home/somebody/work/project/src/part{}/file{seq}.rs", seq % 7);
+        serde_json::from_value(serde_json::json!({
+            "seq": seq, "at_ms": 1_790_000_000_000 + seq * 1_000, "kind": "call_allowed",
+            "session": "01930000-0000-7000-8000-000000000001", "rules": ["read in the workspace"], "policy": sha256(0),
+            "call": {"tool": "Read", "call_id": format!("toolu_{seq}"), "cwd": "/home/somebody/work/project",
+                "action": "read", "flags": [], "digest": sha256(seq), "action_digest": sha256(seq),
+                "raw_sha256": input.sha256, "grantable": [], "subjects": [{"kind": "path", "action": "read",
+                    "asked": name, "normalized": name, "resolved": name, "exists": true, "inside_workspace": true}]},
+        }))
+        .unwrap()
+    }
+
+    /// Pages, unlike seconds, are the same on every machine. It was 23 to 29 when everything was written at once.
+    #[test]
+    fn a_decided_call_writes_few_pages_in_one_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut opened = Store::open(&folder.path().join("history.db"), ChainKey::new([7; 32])).unwrap();
+        let store = &mut opened.store;
+        let started: Entry = serde_json::from_value(serde_json::json!({"seq": 1, "at_ms": 1_790_000_000_000_i64,
+            "kind": "session_started", "session": "01930000-0000-7000-8000-000000000001", "agent": "claude-code",
+            "workspace": "/home/somebody/work/project"}))
+        .unwrap();
+        store.append(&[started], &[]).unwrap();
+        let input = |seq: u64| Body::new(format!("{{\"file_path\":\"src/file{seq}.rs\"}}").into_bytes());
+        let write = |store: &mut Store, calls: std::ops::Range<u64>| {
+            for seq in calls {
+                let input = input(seq);
+                store.append(&[allowed(seq, &input)], &[input]).unwrap();
+            }
+        };
+        // Long enough that every table has more than one page.
+        write(store, 2..1_002);
+        while store.index_some(1_000).unwrap() {}
+        schema::rewind_wal(&store.conn).unwrap();
+        write(store, 1_002..1_102);
+        let frames: u32 =
+            store.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get::<_, u32>(1)).unwrap();
+        assert!((100..=800).contains(&frames), "{frames} pages for 100 calls, each in a commit of its own");
     }
 }

@@ -112,9 +112,13 @@ pub(crate) fn through(conn: &Connection) -> Result<u64, StoreError> {
 }
 
 impl Store {
-    /// Indexes up to `max` more calls for text search; whether there are more. For when nothing else is to do: a
-    /// hundred at a time or more is worth its commit, and what is not indexed yet is found all the same.
+    /// Makes up to `max` more facts findable, and once all are, indexes up to `max` more calls for text search; whether
+    /// there are more. For when nothing else is to do: a hundred at a time or more is worth its commit, and what is not
+    /// indexed yet is found all the same.
     pub fn index_some(&mut self, max: usize) -> Result<bool, StoreError> {
+        if self.behind() > 0 && self.follow_some(max.max(1) as u64)? {
+            return Ok(true);
+        }
         if !self.anything_to_index()? {
             return Ok(false);
         }

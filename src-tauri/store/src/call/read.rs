@@ -51,7 +51,7 @@ pub(crate) fn read_row(row: &Row<'_>) -> Result<CallRow, StoreError> {
 impl Reader {
     /// The whole life of the call that the fact `seq` opened, or belongs to.
     pub fn call(&self, seq: u64) -> Result<Option<CallLife>, StoreError> {
-        self.with(|conn| {
+        self.with_calls(|conn| {
             let sql = "SELECT seq FROM calls WHERE seq = ?1 UNION ALL SELECT call FROM call_facts WHERE seq = ?1";
             let call: Option<i64> =
                 conn.prepare_cached(sql)?.query_row([chain::row_id(seq)], |row| row.get(0)).optional()?;
@@ -61,7 +61,7 @@ impl Reader {
 
     /// The whole life of the call that this approval is about.
     pub fn call_of(&self, approval: ApprovalId) -> Result<Option<CallLife>, StoreError> {
-        self.with(|conn| {
+        self.with_calls(|conn| {
             let sql = "SELECT seq FROM calls WHERE approval = ?1";
             let call: Option<i64> =
                 conn.prepare_cached(sql)?.query_row([approval.to_string()], |row| row.get(0)).optional()?;

@@ -6,7 +6,7 @@ use placet_domain::{
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::{
-    CallDecision, StoreError, chain, grant, place, plain, session, stats,
+    CallDecision, StoreError, chain, place, plain, session, stats,
     store::{Projecting, one},
     text,
 };
@@ -49,13 +49,7 @@ pub(crate) fn allowed(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), Store
             approval: None,
         },
     )?;
-    if call.brings_content_in() {
-        session::tainted(p, *session)?;
-    }
-    for id in grants {
-        grant::used(p, *id, entry.seq, entry.at_ms)?;
-    }
-    Ok(())
+    if call.brings_content_in() { session::tainted(p, *session) } else { Ok(()) }
 }
 
 /// A call was refused without asking.
@@ -89,11 +83,7 @@ pub(crate) fn denied(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreE
         DeniedBy::RepeatedDenial => (CallDecision::RepeatedDenial, None),
         DeniedBy::TooManyWaiting => (CallDecision::TooManyWaiting, None),
     };
-    write(p, &new)?;
-    match new.grant {
-        Some(id) => grant::answered(p, id, entry.seq),
-        None => Ok(()),
-    }
+    write(p, &new)
 }
 
 /// A call was put to the person.
@@ -191,15 +181,7 @@ pub(crate) fn moved(p: &mut Projecting<'_>, approval: ApprovalId, entry: &Entry)
         | Fact::Resumed { .. }
         | Fact::AlertRaised { .. } => return Ok(()),
     };
-    step.write(p, call, entry.at_ms)?;
-    if let Some(By::Grant { grant }) = step.by {
-        if step.to == CallDecision::Approved {
-            grant::used(p, *grant, call, entry.at_ms)?;
-        } else {
-            grant::answered(p, *grant, call)?;
-        }
-    }
-    Ok(())
+    step.write(p, call, entry.at_ms)
 }
 
 /// What becomes of a call that was asked.

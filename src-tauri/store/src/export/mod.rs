@@ -44,6 +44,7 @@ impl Reader {
         out: &mut dyn Write,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<u64, StoreError> {
+        self.follow()?;
         let conn = self.own_connection()?;
         let rows = match format {
             Format::Facts => facts(&conn, self.key(), filter, out, progress)?,

@@ -21,7 +21,7 @@ use crate::{
 impl Reader {
     /// Calls, newest first.
     pub fn history(&self, filter: &HistoryFilter) -> Result<Page<CallRow, u64>, StoreError> {
-        self.with(|conn| search(conn, filter))
+        self.with_calls(|conn| search(conn, filter))
     }
 }
 

@@ -5,6 +5,7 @@ mod append;
 mod file;
 mod keep;
 mod kill;
+mod later;
 mod scale;
 mod search;
 mod tamper;
