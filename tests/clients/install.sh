@@ -43,7 +43,8 @@ install_one() {
       npm_app opencode-plugin @opencode-ai/plugin@1.18.33 ;;
     mcp)
       node22
-      npm_app mcp @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/sdk@1.32.2 \
+      npm_app mcp @modelcontextprotocol/sdk@1.32.2 \
+        @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 \
         @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
       python_app mcp-python mcp==2.3.0 mcp-server-git==2026.10.19 ;;
     *) echo "install.sh: no client named '$1'; there are: ${names[*]}" >&2; return 2 ;;

@@ -7,7 +7,7 @@ from .common import EDITED, EVERY, SEVERAL, Ways, slow
 WAYS = Ways(free="deny-allowed")
 
 
-def a_sub_agents_call_is_asked_for_too(ground):
+def a_call_of_a_sub_agent_is_asked_for_too(ground):
     """The sub-agent is allowed, and what it wants is denied: its client would have run that by itself."""
     def answer(desk, approval):
         if approval["tool"] == "Bash":
@@ -34,4 +34,4 @@ def an_answer_in_its_own_prompt_takes_ours_back(ground):
         assert desk.states() == ["cancelled"], desk.states()
 
 
-CHECKS = [*EVERY, EDITED, a_sub_agents_call_is_asked_for_too, *SEVERAL, an_answer_in_its_own_prompt_takes_ours_back]
+CHECKS = [*EVERY, EDITED, a_call_of_a_sub_agent_is_asked_for_too, *SEVERAL, an_answer_in_its_own_prompt_takes_ours_back]

@@ -17,7 +17,7 @@ def a_patch_is_shown_and_denied(ground):
         assert approval["tool"] == "apply_patch" and "out.txt" in json.dumps(approval["subjects"]), approval
 
 
-def a_yes_settles_codexs_own_question_too(ground):
+def a_yes_settles_its_own_question_too(ground):
     """The app server would be told no; that the call runs is our yes at its own question."""
     with ground.desk() as desk:
         desk.answer_all(desk.approve)
@@ -26,4 +26,4 @@ def a_yes_settles_codexs_own_question_too(ground):
         assert set(desk.states()) == {"consumed"}, desk.states()
 
 
-CHECKS = [*EVERY, EDITED, *SEVERAL, a_patch_is_shown_and_denied, a_yes_settles_codexs_own_question_too]
+CHECKS = [*EVERY, EDITED, *SEVERAL, a_patch_is_shown_and_denied, a_yes_settles_its_own_question_too]

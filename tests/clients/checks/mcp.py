@@ -65,6 +65,16 @@ def the_typescript_sdk_calls_after_a_yes(ground):
         assert desk.states() == ["consumed"], desk.states()
 
 
+def the_official_conformance_of_clients_holds(ground):
+    """The parts that do not need a client to speak HTTP or OAuth itself."""
+    with ground.desk() as desk:
+        desk.answer_all(desk.approve)
+        for scenario in ("conformance-initialize", "conformance-tools-call"):
+            summary = ground.run_behind_the_proxy(scenario)
+            assert summary["status"] == 0, summary
+        assert desk.states() == ["consumed"], "the one call that the suite wants was asked for"
+
+
 def whole_output(ground, scenario) -> str:
     return (CLIENTS_DIR / "captures" / ground.client / scenario / "stdout.txt").read_text()
 
@@ -77,4 +87,5 @@ CHECKS = [
     an_approved_call_of_the_git_server_runs,
     the_python_sdk_calls_after_a_yes,
     the_typescript_sdk_calls_after_a_yes,
+    the_official_conformance_of_clients_holds,
 ]

@@ -27,6 +27,13 @@ def tool_call(server, prints, name, wrote=None, **arguments):
     return inspector(server, prints, "tools/call", "--tool-name", name, *words, wrote=wrote)
 
 
+def conformance(scenario):
+    """The official suite's test of clients, which starts a server and watches what it is sent."""
+    command = "@NODE@ @DRIVERS@/mcp_conformance.mjs @APPS@/mcp @MCP_WRAP@"
+    suite = ["@NODE@", f"{MODULES}/conformance/dist/index.js", "client", "--scenario", scenario]
+    return Scenario(wrote=None, command=[*suite, "--command", command, "--verbose"])
+
+
 SCENARIOS = {
     "files-list": inspector(FILES, "write_file", "tools/list"),
     "files-read": tool_call(FILES, "a file to read", "read_text_file", path="@WORKSPACE@/a.md"),
@@ -36,6 +43,8 @@ SCENARIOS = {
     "everything-list": inspector(EVERYTHING, "echo", "tools/list"),
     "git-list": inspector(GIT, "git_status", "tools/list"),
     "git-status": tool_call(GIT, "a.md", "git_status", repo_path="@WORKSPACE@"),
+    "conformance-initialize": conformance("initialize"),
+    "conformance-tools-call": conformance("tools_call"),
     "sdk-python": Scenario(
         wrote="written",
         prints="Successfully wrote",
