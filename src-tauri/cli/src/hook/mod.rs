@@ -9,6 +9,8 @@ mod bell;
 mod claude_code;
 mod codex;
 mod copilot;
+#[cfg(test)]
+mod cost;
 mod cursor;
 mod dialect;
 mod gemini_cli;
