@@ -101,6 +101,37 @@ export const scenarios = {
     await window.close();
   },
 
+  "a grant, an answer and a call of the past become rules, which the person saves": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("2");
+    await window.page.locator('[data-testid="grant"][data-grant="g1"] [data-testid="grant-rule"]').click();
+    await window.id("sheet-policy").waitFor();
+    assert.match(await window.id("policy-change").textContent(), /may write any file under ~\/app\/src/);
+    await window.id("policy-save-back").click();
+    // A draft is not thrown away by the next.
+    await window.page.keyboard.press("2");
+    await window.page.locator('[data-testid="grant"][data-grant="g3"] [data-testid="grant-rule"]').click();
+    await window.id("policy").waitFor();
+    assert.match(await window.id("toast").textContent(), /first/);
+    assert.equal(await window.id("sheet-policy").count(), 0);
+    await window.id("policy-revert").click();
+    await window.page.keyboard.press("1");
+    await judge(window, 1);
+    await window.id("deny").click();
+    await window.page.waitForFunction(() => document.querySelector('[data-testid="queue-count"]')?.textContent === "9");
+    await window.page.keyboard.press("u");
+    await window.id("deed-rule").first().click();
+    await armed(window, "policy-save-confirm").click();
+    await window.page.waitForFunction(() => document.querySelector('[data-testid="policy-state"]')?.dataset.inForce === "true");
+    assert.equal(await window.page.locator('[data-testid="policy-rule"][data-decide="deny"]').count(), 2);
+    await window.page.keyboard.press("3");
+    await window.page.locator('[data-testid="history-row"]').first().click();
+    await window.id("life-rule").click();
+    await window.id("sheet-policy").waitFor();
+    assert.match(await window.id("policy-change").textContent(), /decide = "deny"/);
+    await window.close();
+  },
+
   "a policy is checked while it is typed, compared, and saved": async (open) => {
     const window = await open();
     await window.page.keyboard.press("5");

@@ -14,8 +14,10 @@ import type {
   Outcome,
   Page,
   PolicyCheck,
+  PolicyProposal,
   PolicyRuling,
   PolicyState,
+  RuleSource,
   Scope,
   SessionItem,
   Snapshot,
@@ -58,6 +60,8 @@ export interface Backend {
   policyCheck(text: string): Promise<PolicyCheck>;
   /** `digest` is that of the text it replaces: `stale_digest` where the file is another by now. */
   policyPut(text: string, digest: string): Promise<PolicyState>;
+  /** A rule made of an answer, as a change of the file. Nothing is in force by it: `not_grantable` where no rule can say it. */
+  policyPropose(from: RuleSource): Promise<PolicyProposal>;
   policyTry(call: TriedCall): Promise<PolicyRuling>;
   pause(): Promise<void>;
   resume(): Promise<void>;

@@ -5,9 +5,9 @@ import { alikeCalls, floodCalls, hostileCalls, newcomer, plainCalls } from "./de
 import { previewOf } from "./demo/edit";
 import { HOME, fakeDigest } from "./demo/make";
 import { demoGrants, demoSessions, historyCall, historyItem, policyText } from "./demo/past";
-import { checkPolicy, policyState, tryCall } from "./demo/policy";
+import { checkPolicy, policyState, proposal, tryCall } from "./demo/policy";
 import { matches, statsOf } from "./demo/stats";
-import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyRuling, PolicyState, Scope, Snapshot, TriedCall } from "./types";
+import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyProposal, PolicyRuling, PolicyState, RuleSource, Scope, Snapshot, TriedCall } from "./types";
 
 const PAST = 1_200;
 const FLOOD = 10_000;
@@ -256,6 +256,18 @@ export class DemoBackend implements Backend {
     if (!check.ok) throw refuse("invalid_params", check.error.message);
     this.changePolicy(text);
     return this.#policyState();
+  }
+
+  async policyPropose(from: RuleSource): Promise<PolicyProposal> {
+    await soon(undefined);
+    if ("grant" in from) {
+      const grant = demoGrants(Date.now()).find((one) => one.id === from.grant);
+      if (grant === undefined) throw refuse("no_such_grant", "There is no grant of this id.");
+      return proposal(this.#policy, grant.sentence, grant.effect, grant.sentence.includes("write") ? "write" : undefined);
+    }
+    const call = this.#calls.get(from.approval);
+    if (call === undefined) throw refuse("no_such_approval", "no approval has this id");
+    return proposal(this.#policy, `${call.action} by ${call.agent}`, from.deny === true ? "deny" : "allow", call.action);
   }
 
   policyTry(call: TriedCall): Promise<PolicyRuling> {

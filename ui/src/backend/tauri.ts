@@ -44,6 +44,7 @@ export const tauri: Backend = {
   policyGet: () => call("policy_get"),
   policyCheck: (text) => call("policy_check", { text }),
   policyPut: (text, digest) => call("policy_put", { text, digest }),
+  policyPropose: (from) => call("policy_propose", from),
   policyTry: (tried) => call("policy_try", tried),
   pause: () => call("pause"),
   resume: () => call("resume"),

@@ -304,6 +304,18 @@ export interface PolicyRuling {
   rules?: (string | { name?: string; decide?: string })[];
 }
 
+/** What a rule is made from. Of an approval, the rule allows unless `deny`; of a grant, it does what the grant does. */
+export type RuleSource = { approval: string; deny?: boolean } | { grant: string };
+
+/** A rule that does the same for ever, as a change of the file: `text` is the whole file with it, `digest` that of the text it replaces. */
+export interface PolicyProposal {
+  names: string[];
+  rule: string;
+  text: string;
+  diff: string;
+  digest: string;
+}
+
 /** The file as it stands. Where it is not `ok`, the last good policy is in force. */
 export interface PolicyState {
   text: string;

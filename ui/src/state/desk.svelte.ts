@@ -1,5 +1,5 @@
 import { errorBody, type Backend, type Unlisten } from "../backend/backend";
-import type { ApprovalItem, ErrorBody, FactMessage, Grant, HistoryFilter, Scope, SessionItem, Snapshot } from "../backend/types";
+import type { ApprovalItem, ErrorBody, FactMessage, Grant, HistoryFilter, RuleSource, Scope, SessionItem, Snapshot } from "../backend/types";
 import type { Place } from "../keys/keymap";
 import { text } from "../text/en";
 import type { Decision } from "./arming.svelte";
@@ -499,6 +499,21 @@ export class Desk {
       await this.backend.sessionsStop(session.id);
       this.changes.sessions += 1;
       this.say(text.agents.stoppedNow);
+    } catch (thrown) {
+      this.say(errorBody(thrown).message);
+    }
+  }
+
+  /** A rule of what was answered, as a change of the policy that only the person's own saving puts in force. */
+  async makeRule(from: RuleSource): Promise<void> {
+    try {
+      const made = await this.policy.propose(from);
+      this.sheet = undefined;
+      this.go("policy");
+      if (made === "dirty") return this.say(text.policy.finishDraft);
+      this.policyRule = made.name;
+      this.changes.policy += 1;
+      if (this.policy.savable) this.openSheet("policy");
     } catch (thrown) {
       this.say(errorBody(thrown).message);
     }

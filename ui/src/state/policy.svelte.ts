@@ -1,5 +1,5 @@
 import { errorBody, type Backend } from "../backend/backend";
-import type { ErrorBody, PolicyCheck, PolicyState } from "../backend/types";
+import type { ErrorBody, PolicyCheck, PolicyState, RuleSource } from "../backend/types";
 
 const TYPING_MS = 300;
 
@@ -69,6 +69,20 @@ export class PolicyDraft {
     this.text = this.file.text;
     this.check = undefined;
     this.saveError = undefined;
+  }
+
+  /** Takes a rule made of an answer into the draft, checked; gives its name. A draft that somebody works on is left alone: `dirty`. */
+  async propose(from: RuleSource): Promise<{ name: string | undefined } | "dirty"> {
+    await this.load();
+    if (this.dirty) return "dirty";
+    const made = await this.backend.policyPropose(from);
+    // Of another text than the one that was just read: somebody is changing the file, and saving would be refused.
+    if (made.digest !== this.file?.digest) await this.load();
+    if (this.dirty) return "dirty";
+    this.type(made.text);
+    clearTimeout(this.#timer);
+    await this.#check();
+    return { name: made.names[0] };
   }
 
   /** The draft stays, and is meant to replace the file as it now is. */

@@ -12,9 +12,10 @@ function drafted() {
     file = { text, path: "/p", digest: `sha256:${text}`, ok: true };
     return Promise.resolve(file);
   });
-  const backend = { policyGet: () => Promise.resolve(file), policyCheck: check, policyPut: put } as unknown as Backend;
+  const propose = vi.fn(() => Promise.resolve({ names: ["new"], rule: "r", text: `${file.text}\nr`, diff: "+r", digest: file.digest ?? "" }));
+  const backend = { policyGet: () => Promise.resolve(file), policyCheck: check, policyPut: put, policyPropose: propose } as unknown as Backend;
   const elsewhere = (text: string): void => void (file = { ...file, text, digest: `sha256:${text}` });
-  return { draft: new PolicyDraft(backend), check, put, elsewhere };
+  return { draft: new PolicyDraft(backend), check, put, propose, elsewhere };
 }
 
 beforeEach(() => void vi.useFakeTimers());
@@ -62,4 +63,22 @@ test("a file that changes on disk is followed while nothing was typed", async ()
   elsewhere("theirs");
   await draft.load();
   expect([draft.text, draft.overtaken]).toEqual(["theirs", false]);
+});
+
+test("a rule made of an answer is a checked draft, in force only once it is saved", async () => {
+  const { draft, put, propose } = drafted();
+  expect(await draft.propose({ approval: "1", deny: true })).toEqual({ name: "new" });
+  expect(propose).toHaveBeenCalledWith({ approval: "1", deny: true });
+  expect([draft.text, draft.base.text, draft.savable]).toEqual(["a\nr", "a", true]);
+  expect(put).not.toHaveBeenCalled();
+  expect(await draft.save()).toBe(true);
+  expect(put).toHaveBeenCalledWith("a\nr", "sha256:a");
+});
+
+test("a rule made of an answer never takes the place of what somebody is writing", async () => {
+  const { draft, propose } = drafted();
+  await draft.load();
+  draft.type("mine");
+  expect(await draft.propose({ grant: "g" })).toBe("dirty");
+  expect([draft.text, propose.mock.calls.length]).toEqual(["mine", 0]);
 });

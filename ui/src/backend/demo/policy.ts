@@ -1,5 +1,5 @@
 // The demonstration's policy file: it is read for what a policy's author gets wrong most often, and no further.
-import type { PolicyCheck, PolicyRuling, PolicyState, TriedCall } from "../types";
+import type { PolicyCheck, PolicyProposal, PolicyRuling, PolicyState, TriedCall } from "../types";
 import { rulesOf } from "../../text/policy";
 import { HOME, fakeDigest } from "./make";
 
@@ -20,6 +20,12 @@ export function policyState(text: string, before: string): PolicyState {
   const check = checkPolicy(text);
   const digest = fakeDigest(`policy/${text}`);
   return { text, path: `${HOME}/.config/placet/policy.toml`, digest, in_force: check.ok ? digest : fakeDigest(`policy/${before}`), ok: check.ok, ...(!check.ok && { error: check.error }) };
+}
+
+/** The file with a rule more at its end. */
+export function proposal(before: string, name: string, decide: string, action: string | undefined): PolicyProposal {
+  const rule = `[[rule]]\nname = ${JSON.stringify(name)}\ndecide = "${decide}"\n${action === undefined ? "" : `action = ["${action}"]\n`}`;
+  return { names: [name], rule, text: `${before.trimEnd()}\n\n${rule}`, diff: rule.replace(/^/gm, "+"), digest: fakeDigest(`policy/${before}`) };
 }
 
 export function tryCall(text: string, { tool, input }: TriedCall): PolicyRuling {
