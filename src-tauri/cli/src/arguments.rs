@@ -240,6 +240,16 @@ enum History {
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Copy it into a new file, also while a gate runs; the key is not in the copy
+    Backup {
+        /// The new file
+        file: PathBuf,
+    },
+    /// Put a copy in its place while no gate runs; grants in the copy end, and what waited is cancelled
+    Restore {
+        /// The copy
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -290,6 +300,8 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::History { command: Some(History::Export { format, output }), .. } => {
             history::export(&places, form, format, output)
         }
+        Command::History { command: Some(History::Backup { file }), .. } => history::backup(&places, form, &file),
+        Command::History { command: Some(History::Restore { file }), .. } => history::restore(&places, form, &file),
         Command::Run(what) => run::run(&places, what, form),
         Command::Deny(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Deny, ids, note),
         Command::Cancel(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Cancel, ids, note),

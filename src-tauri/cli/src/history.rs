@@ -1,10 +1,10 @@
-//! `placet history verify` and `export`: read from the files, so that neither needs a gate.
+//! `placet history verify`, `export`, `backup` and `restore`: on the files, so that none needs a gate.
 
 use std::{
     fs::OpenOptions,
     io::{self, Write},
     os::unix::fs::OpenOptionsExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -109,6 +109,47 @@ pub(crate) fn export(places: &Places, form: Form, format: Format, output: Option
         }
         (Err(error), _) => {
             say::trouble(format_args!("{shown}: {error}"));
+            exit::no()
+        }
+    }
+}
+
+/// `history backup`: a copy, also while a gate runs.
+pub(crate) fn backup(places: &Places, form: Form, to: &Path) -> ExitCode {
+    let shown = say::visible(&to.display().to_string());
+    match (History::open(places).and_then(|history| history.backup(to)), form) {
+        (Ok(()), Form::Json) => {
+            say::json(&json!({ "file": shown }));
+            exit::DONE
+        }
+        (Ok(()), Form::Text) => {
+            line(format_args!("The history is copied to {shown}. Keep its key apart: history.key is not in the copy."));
+            exit::DONE
+        }
+        (Err(error), _) => {
+            say::trouble(error);
+            exit::no()
+        }
+    }
+}
+
+/// `history restore`: exit code 1, and nothing changed, where the copy is refused or a gate runs.
+pub(crate) fn restore(places: &Places, form: Form, from: &Path) -> ExitCode {
+    match (History::restore(places, from), form) {
+        (Ok(restored), Form::Json) => {
+            say::json(&restored);
+            exit::DONE
+        }
+        (Ok(restored), Form::Text) => {
+            let kept = restored["kept"].as_str().map(say::visible);
+            line(format_args!("The history is restored; its last fact is {}.", field(&restored, "facts")));
+            if let Some(kept) = kept {
+                line(format_args!("The one that was here is kept as {kept}."));
+            }
+            exit::DONE
+        }
+        (Err(error), _) => {
+            say::trouble(error);
             exit::no()
         }
     }

@@ -232,6 +232,52 @@ fn the_history_is_walked_and_written_out_beside_a_gate_and_without_one() {
 }
 
 #[test]
+fn a_copy_of_the_history_is_restored_without_what_it_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(dir.path());
+    let waiting = hook(dir.path(), &payload("touch placet-r", "t1"));
+    let card = desk.asked();
+    let scope = json!({ "who": "session", "on": { "exact": true }, "expires_in_ms": 3_600_000 });
+    desk.call("approvals.approve", json!({ "id": card["id"], "digest": card["digest"], "grant": scope }));
+    assert_eq!(said_by(waiting).0, "allow");
+    let copy = dir.path().join("copy.db");
+    let copy = copy.to_str().unwrap();
+    assert_eq!(run(dir.path(), &["history", "backup", copy]).0.status.code(), Some(0));
+    assert_eq!(run(dir.path(), &["history", "backup", copy]).0.status.code(), Some(1), "it is not written over");
+    let running = run(dir.path(), &["history", "restore", copy]).0;
+    assert_eq!(running.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&running.stderr).contains("a gate runs"), "{running:?}");
+    desk.call("pause", json!({}));
+    desk.end();
+
+    // A copy that was changed, and one from a newer version, are refused, and nothing is changed.
+    let before = run(dir.path(), &["history", "verify", "--json"]).1;
+    let mut bytes = std::fs::read(copy).unwrap();
+    let place = bytes.windows(8).position(|bytes| bytes == b"placet-r").unwrap();
+    bytes[place] = b'q';
+    let changed = dir.path().join("changed.db");
+    std::fs::write(&changed, &bytes).unwrap();
+    assert_eq!(run(dir.path(), &["history", "restore", changed.to_str().unwrap()]).0.status.code(), Some(1));
+    bytes[63] = 200;
+    std::fs::write(&changed, &bytes).unwrap();
+    let newer = run(dir.path(), &["history", "restore", changed.to_str().unwrap()]).0;
+    assert!(String::from_utf8_lossy(&newer.stderr).contains("newer version"), "{newer:?}");
+    assert_eq!(std::fs::read(&changed).unwrap(), bytes);
+    assert_eq!(run(dir.path(), &["history", "verify", "--json"]).1, before);
+
+    let (restored, said) = run(dir.path(), &["history", "restore", copy, "--json"]);
+    assert_eq!(restored.status.code(), Some(0), "{restored:?}");
+    assert!(Path::new(said["kept"].as_str().unwrap()).is_file());
+    assert_eq!(run(dir.path(), &["history", "verify", "--json"]).1["intact"], true);
+    let mut desk = Desk::open(dir.path());
+    let grants = desk.call("grants.list", json!({}));
+    assert_eq!(grants["items"][0]["state"], "revoked", "{grants}");
+    // The pause that came after the copy was made holds.
+    assert_eq!(said_by(hook(dir.path(), &payload("touch placet-r", "t2"))).0, "deny");
+    desk.end();
+}
+
+#[test]
 fn a_gate_that_is_killed_finds_its_questions_again_and_so_do_those_who_wait() {
     let dir = tempfile::tempdir().unwrap();
     let mut desk = Desk::open(dir.path());

@@ -16,6 +16,7 @@ mod policy_file;
 mod process;
 mod readable;
 mod remote;
+mod restore;
 mod socket;
 mod tightening;
 mod timer;
@@ -43,6 +44,7 @@ pub use offline::{ExportFormat, History};
 pub use placet_ipc::ErrorBody;
 pub use placet_ipc::{Flags, PlaceError, Places};
 pub use remote::{ReachError, Remote};
+pub use restore::RestoreError;
 pub use tracing_appender::non_blocking::WorkerGuard as LogGuard;
 
 use crate::{armed::Armed, policy_file::PolicyFile, writer::Writer};

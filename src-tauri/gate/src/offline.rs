@@ -18,7 +18,7 @@ pub struct History {
 }
 
 impl History {
-    /// Opens what is there; nothing is made and nothing written.
+    /// Opens what is there; nothing is made and no fact written.
     ///
     /// # Errors
     /// There is no history, or its key or file cannot be read.
@@ -33,6 +33,10 @@ impl History {
         // The key is there: no new one is made.
         let key = ChainKey::load_or_make(&key, || [0; 32])?;
         Ok(Self { reader: Reader::open(&file, key)? })
+    }
+
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
     }
 
     /// Walks the chain from the fact `from`, or from the oldest kept: `{intact, rows, head, broken?}` as the desk says.
