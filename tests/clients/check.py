@@ -59,7 +59,9 @@ def main():
             result = outcome(check, client, module.WAYS, options.placet.resolve())
             table.note(client, name_of(check), result)
             tally[result] += 1
-    text = table.markdown(list(CHECKS), all_checks())
+    # Servers have nothing in common with clients, and so a table of their own.
+    clients = [client for client in CHECKS if client != "mcp"]
+    text = table.markdown(clients, all_checks()) + "\n" + table.markdown(["mcp"], all_checks())
     if not options.quick:
         print("\n" + text)
     if options.docs:
