@@ -226,7 +226,7 @@ impl<'t> Scan<'t> {
         if line.piece.words.is_empty() {
             match raw {
                 "if" | "then" | "else" | "elif" | "fi" | "while" | "until" | "do" | "done" | "!" | "time"
-                | "coproc" | "{" | "}" | "nocorrect" | "noglob" => return end,
+                | "coproc" | "{" | "}" | "nocorrect" | "noglob" | "-" => return end,
                 "esac" => {
                     line.cases = line.cases.saturating_sub(1);
                     return end;

@@ -367,7 +367,7 @@ fn reserved(raw: &str) -> Option<Beyond> {
         "!" => Beyond::Negation,
         "export" | "declare" | "typeset" | "local" | "readonly" | "unset" => Beyond::Assignment,
         "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "time" | "coproc" | "}" | "repeat"
-        | "foreach" | "end" | "nocorrect" | "noglob" => Beyond::Reserved,
+        | "foreach" | "end" | "nocorrect" | "noglob" | "-" => Beyond::Reserved,
         _ => return None,
     })
 }

@@ -237,6 +237,8 @@ fn commands_are_found_wherever_they_hide() {
         "true & rm -rf x",
         "true |& rm -rf x",
         "coproc rm -rf x",
+        "- rm -rf x",
+        "noglob rm -rf x",
         "ls\\\n; { rm -rf x; } 2>/dev/null; echo $y",
     ] {
         let understood = read(text);
