@@ -253,11 +253,11 @@ mod tests {
 
     fn allowed(seq: u64, input: &Body) -> Entry {
         let sha256 = |n: u64| Body::new(n.to_be_bytes().to_vec()).sha256;
-        let name = format!("/home/somebody/work/project/src/part{}/file{seq}.rs", seq % 7);
+        let name = format!("/home/somebody/code/project/src/part{}/file{seq}.rs", seq % 7);
         serde_json::from_value(serde_json::json!({
             "seq": seq, "at_ms": 1_790_000_000_000 + seq * 1_000, "kind": "call_allowed",
             "session": "01930000-0000-7000-8000-000000000001", "rules": ["read in the workspace"], "policy": sha256(0),
-            "call": {"tool": "Read", "call_id": format!("toolu_{seq}"), "cwd": "/home/somebody/work/project",
+            "call": {"tool": "Read", "call_id": format!("toolu_{seq}"), "cwd": "/home/somebody/code/project",
                 "action": "read", "flags": [], "digest": sha256(seq), "action_digest": sha256(seq),
                 "raw_sha256": input.sha256, "grantable": [], "subjects": [{"kind": "path", "action": "read",
                     "asked": name, "normalized": name, "resolved": name, "exists": true, "inside_workspace": true}]},
@@ -273,7 +273,7 @@ mod tests {
         let store = &mut opened.store;
         let started: Entry = serde_json::from_value(serde_json::json!({"seq": 1, "at_ms": 1_790_000_000_000_i64,
             "kind": "session_started", "session": "01930000-0000-7000-8000-000000000001", "agent": "claude-code",
-            "workspace": "/home/somebody/work/project"}))
+            "workspace": "/home/somebody/code/project"}))
         .unwrap();
         store.append(&[started], &[]).unwrap();
         let input = |seq: u64| Body::new(format!("{{\"file_path\":\"src/file{seq}.rs\"}}").into_bytes());
