@@ -397,13 +397,28 @@ fn what_asks_nothing_is_told_to_the_gate_and_hears_nothing() {
 #[test]
 fn what_asks_nothing_never_blocks() {
     let gate = Gate::absent();
-    for event in ["PostToolUse", "Stop", "SessionStart", "SessionEnd", "Notification", "SomethingNew"] {
+    for event in ["PostToolUse", "Stop", "SessionStart", "SessionEnd", "Notification", "PostSomethingNew"] {
         let payload = format!(
             r#"{{"session_id":"s","cwd":"/tmp","hook_event_name":"{event}","tool_name":"Bash","tool_input":{{}}}}"#
         );
         let said = gate.run("claude-code", &payload, &[]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{event}");
         assert!(said.took < TWO_SECONDS, "{event} {said:?}");
+    }
+}
+
+#[test]
+fn an_event_that_is_not_known_blocks_where_a_call_may_wait_and_only_there() {
+    let gate = Gate::absent();
+    for client in ["claude-code", "codex", "gemini-cli", "qwen-code", "copilot", "cursor", "openhands"] {
+        let about = |event: &str, more: &str| {
+            gate.run(client, &format!(r#"{{"session_id":"s","cwd":"/tmp","hook_event_name":"{event}"{more}}}"#), &[])
+        };
+        let said = about("SomethingNew", r#","tool_name":"Bash","tool_input":{}"#);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{client}");
+        assert!(said.stderr.contains("does not know the event \"SomethingNew\""), "{client} {said:?}");
+        let said = about("SomethingNew", r#","prompt":"hello""#);
+        assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""), "{client}");
     }
 }
 

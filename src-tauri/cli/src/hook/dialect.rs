@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::{claude_code, codex, copilot, cursor, gemini_cli, opencode, openhands, qwen_code};
+use super::{claude_code, codex, copilot, cursor, gemini_cli, opencode, openhands, qwen_code, unknown};
 
 /// A client whose hooks are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub(crate) enum Event {
     End(Caller, Option<String>),
     /// Nothing that Placet listens to.
     Nothing,
+    /// Something that the dialect does not know and at which a call may wait.
+    Unknown,
 }
 
 /// Whose session it is.
@@ -231,7 +233,10 @@ impl Client {
             Self::Cursor => cursor::read(event, text),
             Self::Openhands => openhands::read(event, text),
         };
-        read.map_err(|error| error.to_string())
+        match read {
+            Ok(Event::Nothing) if unknown::may_ask(self, event, text) => Ok(Event::Unknown),
+            read => read.map_err(|error| error.to_string()),
+        }
     }
 
     /// An answer in this client's syntax. At an event that asks nothing it is silence.

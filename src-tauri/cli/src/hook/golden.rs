@@ -41,7 +41,7 @@ fn told(client: Client) -> String {
                 let _ = writeln!(text, "{} {} {:?}", report.tool, report.input.get(), report.id);
                 let _ = writeln!(text, "{} after {} ms: {output:?}", report.outcome, report.duration_ms);
             }
-            other @ (Event::Begin(_) | Event::End(..) | Event::Nothing) => {
+            other @ (Event::Begin(_) | Event::End(..) | Event::Nothing | Event::Unknown) => {
                 let _ = writeln!(text, "{other:?}");
             }
         }
@@ -119,7 +119,7 @@ fn cursor() {
                 let _ = writeln!(text, "{} {} in {:?}", call.tool, call.input.get(), caller.cwd);
                 answers(&mut text, Client::Cursor, &event, &call);
             }
-            other @ (Event::Report(..) | Event::Begin(_) | Event::End(..) | Event::Nothing) => {
+            other @ (Event::Report(..) | Event::Begin(_) | Event::End(..) | Event::Nothing | Event::Unknown) => {
                 let _ = writeln!(text, "{other:?}");
             }
         }

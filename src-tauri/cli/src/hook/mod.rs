@@ -19,6 +19,7 @@ mod golden;
 mod opencode;
 mod openhands;
 mod qwen_code;
+mod unknown;
 
 use std::{
     ffi::OsString,
@@ -105,6 +106,7 @@ impl Hook {
             Event::Begin(caller) => quietly(ask::begin(&places, self.client.name(), &caller)),
             Event::End(caller, summary) => quietly(ask::end(&places, self.client.name(), &caller, summary)),
             Event::Nothing => ExitCode::SUCCESS,
+            Event::Unknown => deliver(&unknown::block(self.client, &self.place().event)),
         }
     }
 

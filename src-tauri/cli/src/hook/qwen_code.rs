@@ -16,7 +16,7 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
     }
     Ok(match claude_code::read(event, text)? {
         Event::Ask(caller, call) => Event::Ask(caller, super::dialect::Call { can_edit: false, ..call }),
-        other @ (Event::Report(..) | Event::Begin(_) | Event::End(..) | Event::Nothing) => other,
+        other @ (Event::Report(..) | Event::Begin(_) | Event::End(..) | Event::Nothing | Event::Unknown) => other,
     })
 }
 
