@@ -145,6 +145,11 @@ impl Window {
         self.post("execute/sync", &json!({"script": script, "args": []})).unwrap()
     }
 
+    /// What a script gives to its last argument, a function, run in the page.
+    pub fn script_async(&self, script: &str) -> Value {
+        self.post("execute/async", &json!({"script": script, "args": []})).unwrap()
+    }
+
     /// Writes what is on the screen to a PNG file.
     pub fn screenshot(&self, to: &Path) {
         // What is photographed is the frame that was painted last: let two pass.

@@ -6,6 +6,7 @@ mod claude_code;
 mod demo;
 mod grants;
 mod inbox;
+mod measure;
 mod restart;
 
 use placet_tests::ground::Ground;

@@ -69,7 +69,7 @@ fn step_unless(report: &mut Report, name: &'static str, why_not: Option<&str>, p
 }
 
 /// Why the window cannot be opened and driven here.
-fn no_screen() -> Option<&'static str> {
+pub(crate) fn no_screen() -> Option<&'static str> {
     if program::find("Xvfb").is_none() {
         Some("Xvfb is not on PATH")
     } else if program::find("WebKitWebDriver").is_none() {

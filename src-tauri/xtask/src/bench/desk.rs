@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -73,6 +73,30 @@ impl Desk {
         let given = Instant::now();
         self.send("approvals.approve", &json!({"id": id, "digest": digest}))?;
         Ok(given)
+    }
+
+    /// Approves every question as it comes, as long as there are `more`.
+    pub(super) fn approve_while(&self, more: impl Fn() -> bool) -> Result<(), String> {
+        let said = self.said.lock().map_err(|_| "another thread failed")?;
+        while more() {
+            let message = match said.recv_timeout(Duration::from_millis(20)) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return Err("the desk said nothing more".into()),
+            };
+            let fact = &message["params"];
+            if fact["kind"] == "approval_asked" {
+                self.send("approvals.approve", &json!({"id": fact["approval"], "digest": fact["call"]["digest"]}))?;
+            } else if !message["error"].is_null() {
+                return Err(format!("the desk refuses: {}", message["error"]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The gate's process.
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     fn send(&self, method: &str, params: &Value) -> Result<(), String> {

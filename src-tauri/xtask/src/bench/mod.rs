@@ -6,11 +6,14 @@
 mod desk;
 mod durability;
 mod floor;
+mod idle;
 mod machine;
 mod page;
+mod peers;
 mod processes;
 mod rooms;
 mod row;
+mod window;
 mod wire;
 
 use crate::program::Program;
@@ -38,7 +41,11 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     let mut rows = processes::measure(&placet, &folder, effort)?;
     let mut commits = rooms::Commits::start(&measure, &folder)?;
     rows.extend(durability::measure(&desk, &mut commits, &folder, effort)?);
-    drop((desk, commits));
+    drop(commits);
+    rows.extend(peers::measure(&desk, &folder, if quick { 1 } else { 5 })?);
+    rows.extend(idle::measure(&desk, if quick { 60 } else { 600 })?);
+    drop(desk);
+    rows.extend(window::measure(!quick)?);
     rows.extend(rooms::measure(&measure, &folder, calls)?);
 
     let machine = machine::describe(&folder);
