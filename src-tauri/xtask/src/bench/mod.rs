@@ -24,9 +24,10 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     let (keep, quick, calls) = match words {
         [] => (true, false, 100_000),
         ["--large"] => (true, false, 1_000_000),
+        ["--huge"] => (true, false, 5_000_000),
         ["--dry"] => (false, false, 100_000),
         ["--quick"] => (false, true, 10_000),
-        _ => return Err("usage: cargo xtask bench [--dry | --quick | --large]".into()),
+        _ => return Err("usage: cargo xtask bench [--dry | --quick | --large | --huge]".into()),
     };
     system::set_up_to_test()?;
     let measure = package::build_static_measure()?;
