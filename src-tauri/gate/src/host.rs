@@ -21,7 +21,9 @@ use crate::{
     armed::Armed,
     clock::Clock,
     policy_file::PolicyFile,
-    process, socket, tightening, timer, watch, writer,
+    process, socket, tightening, timer,
+    upkeep::Upkeep,
+    watch, writer,
     writer::{Loaded, Message},
 };
 
@@ -148,7 +150,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
     let clock = Arc::new(clock);
     let (data, again) = (places.data.clone(), Arc::clone(&clock));
     let reopen = Box::new(move || Ok(found(open_store(&data)?, again.now())?.loaded));
-    let (writer, thread) = writer::start(loaded, reopen, clock)
+    let (writer, thread) = writer::start(loaded, reopen, clock, Upkeep::new(&places.config))
         .map_err(|source| OpenError::Io { what: "the writer could not be started", source })?;
     writer
         .decide(Command::StartApp {

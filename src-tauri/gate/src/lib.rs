@@ -20,6 +20,7 @@ mod restore;
 mod socket;
 mod tightening;
 mod timer;
+mod upkeep;
 mod watch;
 mod workspace;
 mod writer;

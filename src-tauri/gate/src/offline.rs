@@ -6,8 +6,10 @@ use std::{
 };
 
 use placet_ipc::Places;
-use placet_store::{ChainKey, HistoryFilter, Reader, StoreError};
+use placet_store::{ChainKey, Head, HistoryFilter, Reader, StoreError};
 use serde_json::{Value, json};
+
+use crate::upkeep::Retention;
 
 pub use placet_store::Format as ExportFormat;
 
@@ -15,6 +17,8 @@ pub use placet_store::Format as ExportFormat;
 #[derive(Debug)]
 pub struct History {
     reader: Reader,
+    /// Where the chain ended when it was anchored.
+    anchors: Vec<Head>,
 }
 
 impl History {
@@ -32,25 +36,31 @@ impl History {
         }
         // The key is there: no new one is made.
         let key = ChainKey::load_or_make(&key, || [0; 32])?;
-        Ok(Self { reader: Reader::open(&file, key)? })
+        Ok(Self { reader: Reader::open(&file, key)?, anchors: Retention::read(&places.config).anchors() })
     }
 
     pub(crate) fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// Walks the chain from the fact `from`, or from the oldest kept: `{intact, rows, head, broken?}` as the desk says.
+    /// Walks the chain from the fact `from`, or from the oldest kept: `{intact, rows, head, broken?}` as the desk says,
+    /// and how many `anchors` the person's file holds, of which each must still be in the chain.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn verify(&self, from: Option<u64>) -> Result<Value, StoreError> {
         let verified = self.reader.verify(from, &mut |_| ControlFlow::Continue(()))?;
+        let broken = match verified.broken {
+            Some(broken) => Some(broken),
+            None => self.reader.check_anchors(&self.anchors)?,
+        };
         let mut answer = json!({
-            "intact": verified.intact,
+            "intact": broken.is_none(),
             "rows": verified.rows,
             "head": { "seq": verified.head.seq, "hash": verified.head.hash },
+            "anchors": self.anchors.len(),
         });
-        if let Some(broken) = verified.broken {
+        if let Some(broken) = broken {
             answer["broken"] = json!({ "seq": broken.seq, "kind": broken.kind.word() });
         }
         Ok(answer)

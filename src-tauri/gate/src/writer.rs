@@ -16,7 +16,7 @@ use placet_domain::{
 use placet_store::{Body, Store, StoreError};
 use tokio::sync::{broadcast, oneshot, watch};
 
-use crate::clock::Clock;
+use crate::{clock::Clock, upkeep::Upkeep};
 
 /// At most this many commands share one commit.
 const BATCH: usize = 1_024;
@@ -133,6 +133,7 @@ pub(crate) fn start(
     loaded: Loaded,
     reopen: Reopen,
     clock: Arc<Clock>,
+    upkeep: Upkeep,
 ) -> std::io::Result<(Writer, std::thread::JoinHandle<()>)> {
     let Loaded { store, state, next_seq } = loaded;
     let (send, receive) = mpsc::channel();
@@ -152,6 +153,7 @@ pub(crate) fn start(
         facts,
         due,
         to_index: true,
+        upkeep,
     };
     let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(move || bench.work(&receive))?;
     Ok((writer, thread))
@@ -169,6 +171,7 @@ struct Bench {
     due: watch::Sender<Option<At>>,
     /// Some facts are not findable yet, or not indexed for text search.
     to_index: bool,
+    upkeep: Upkeep,
 }
 
 /// Whether any of the facts needs the body. A call that was settled without asking names its input alone: nobody saw
@@ -231,6 +234,7 @@ impl Bench {
                 Err(mpsc::RecvTimeoutError::Disconnected) => return None,
                 Err(mpsc::RecvTimeoutError::Timeout) => match self.store.index_some(INDEXED_AT_ONCE) {
                     Ok(true) => {}
+                    Ok(false) if self.upkeep.step(&mut self.store, self.clock.now()) => {}
                     Ok(false) => {
                         self.to_index = false;
                         if let Err(error) = self.store.checkpoint() {

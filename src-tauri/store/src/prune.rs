@@ -46,6 +46,15 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Bytes of the file that hold something. What was pruned leaves room in the file, which is used again.
+    pub fn used_bytes(&self) -> Result<u64, StoreError> {
+        let pragma = |name: &str| self.conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let pages = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
+        Ok(chain::seq_of(pages.saturating_mul(pragma("page_size")?)))
+    }
+}
+
 /// The first fact that something open rests on, or the last one.
 fn first_needed(conn: &Connection) -> Result<u64, StoreError> {
     let needed: Option<i64> = conn.query_row(

@@ -54,6 +54,8 @@ pub enum Break {
     Seal,
     /// The stub that pruning left is missing or was changed.
     Stub,
+    /// It is not the row that an anchor outside the file tells of: the chain was written anew.
+    Anchor,
 }
 
 impl Break {
@@ -67,6 +69,7 @@ impl Break {
             Self::Truncated => "truncated",
             Self::Seal => "seal",
             Self::Stub => "stub",
+            Self::Anchor => "anchor",
         }
     }
 }
@@ -80,6 +83,28 @@ impl Reader {
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<Verified, StoreError> {
         walk(&self.own_connection()?, self.key(), from, progress)
+    }
+}
+
+impl Reader {
+    /// Whether the chain still holds every row that was the last one when an anchor was put down. The first that it does
+    /// not hold; a row that was pruned since counts as held.
+    pub fn check_anchors(&self, anchors: &[Head]) -> Result<Option<Broken>, StoreError> {
+        self.with(|conn| {
+            let (last, _) = chain::last(conn)?;
+            let pruned = Stub::latest(conn, self.key())?.map_or(0, |(stub, _)| stub.through_seq);
+            for anchor in anchors.iter().filter(|anchor| anchor.seq > pruned) {
+                match chain::row(conn, anchor.seq)? {
+                    Some(row) if row.hash == *anchor.hash.bytes() => {}
+                    Some(_) => return Ok(Some(Broken { seq: anchor.seq, kind: Break::Anchor })),
+                    None if anchor.seq > last.seq => {
+                        return Ok(Some(Broken { seq: last.seq + 1, kind: Break::Truncated }));
+                    }
+                    None => return Ok(Some(Broken { seq: anchor.seq, kind: Break::Gap })),
+                }
+            }
+            Ok(None)
+        })
     }
 }
 
