@@ -13,6 +13,7 @@ use std::{
 };
 
 use rustix::{
+    buffer::spare_capacity,
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{AtFlags, FileType},
     io::Errno,
@@ -309,14 +310,14 @@ impl Client {
     }
 
     fn receive(&mut self) -> Result<(), ClientError> {
-        let mut chunk = [0; 16 * 1024];
-        let (_, count) = match rustix::net::recv(&self.socket, &mut chunk[..], RecvFlags::empty()) {
+        // Answers are small: a page that is not touched costs nothing, and what is long doubles its room as it grows.
+        self.received.reserve(1_024);
+        match rustix::net::recv(&self.socket, spare_capacity(&mut self.received), RecvFlags::empty()) {
             Ok((_, 0)) | Err(Errno::CONNRESET | Errno::PIPE) => return Err(ClientError::Closed),
-            Ok(got) => got,
+            Ok(_) => {}
             Err(Errno::INTR | Errno::AGAIN) => return Ok(()),
             Err(errno) => return Err(ClientError::Io(errno.into())),
-        };
-        self.received.extend_from_slice(&chunk[..count]);
+        }
         while let Some(end) = self.received[self.scanned..].iter().position(|byte| *byte == b'\n') {
             let rest = self.received.split_off(self.scanned + end + 1);
             self.lines.push_back(std::mem::replace(&mut self.received, rest));
