@@ -56,12 +56,17 @@ pub(crate) fn verify(places: &Places, form: Form, from: Option<u64>) -> ExitCode
     let intact = verified["intact"] == true;
     match form {
         Form::Json => say::json(&verified),
-        Form::Text if intact => line(format_args!(
-            "The history is intact: {} facts, the last one is {} with {}.",
-            field(&verified, "rows"),
-            field(&verified["head"], "seq"),
-            field(&verified["head"], "hash")
-        )),
+        Form::Text if intact => {
+            line(format_args!(
+                "The history is intact: {} facts, the last one is {} with {}.",
+                field(&verified, "rows"),
+                field(&verified["head"], "seq"),
+                field(&verified["head"], "hash")
+            ));
+            if verified["anchors"] != 0 {
+                line(format_args!("It holds each of {} anchors.", field(&verified, "anchors")));
+            }
+        }
         Form::Text => line(format_args!(
             "THE HISTORY IS BROKEN at fact {}: {}. {} facts before it are intact.",
             field(&verified["broken"], "seq"),

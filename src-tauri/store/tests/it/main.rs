@@ -7,6 +7,7 @@ mod keep;
 mod kill;
 mod later;
 mod scale;
+mod script;
 mod search;
 mod tamper;
 mod world;
