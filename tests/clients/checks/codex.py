@@ -2,7 +2,7 @@
 nothing it understands would be seen at once. Its own questions come over the app server only."""
 import json
 
-from .common import EDITED, EVERY, SEVERAL, Ways
+from .common import EDITED, EVERY, SEVERAL, Ways, slow
 
 WAYS = Ways()
 WITH_ITS_OWN_QUESTION = ("PreToolUse", "PermissionRequest", "PostToolUse")
@@ -26,4 +26,19 @@ def a_yes_settles_its_own_question_too(ground):
         assert set(desk.states()) == {"consumed"}, desk.states()
 
 
-CHECKS = [*EVERY, EDITED, *SEVERAL, a_patch_is_shown_and_denied, a_yes_settles_its_own_question_too]
+@slow
+def a_call_of_a_sub_agent_is_asked_for_too(ground):
+    def answer(desk, approval):
+        if "out.txt" in json.dumps(approval["subjects"]):
+            desk.deny(approval, "Not by a sub-agent.")
+        else:
+            desk.approve(approval)
+
+    with ground.desk() as desk:
+        desk.answer_all(lambda approval: answer(desk, approval))
+        summary = ground.run("sub-agent")
+        assert summary["wrote"] is None, summary["files"]
+        assert desk.states().count("denied") == 1, desk.ask("approvals.list")["items"]
+
+
+CHECKS = [*EVERY, EDITED, a_call_of_a_sub_agent_is_asked_for_too, *SEVERAL, a_patch_is_shown_and_denied, a_yes_settles_its_own_question_too]
