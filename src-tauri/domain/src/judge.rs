@@ -94,7 +94,8 @@ pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, 
                 .to_owned(),
         };
     }
-    if let Some(denied) = denied_by_rule(bench.policy, &view) {
+    let near = bench.policy.rules_near(judged, session);
+    if let Some(denied) = denied_by_rule(&near, &view) {
         return denied;
     }
     if let Some(grant) = subjects.iter().find_map(|subject| bench.denial(&view, subject)) {
@@ -112,8 +113,8 @@ pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, 
     let is_for_a_person = judged.facts.tool == CONFIRM_CALL;
     for subject in subjects {
         let asks: Vec<&Rule> =
-            rules(bench.policy, Decide::Ask).filter(|rule| rule.matches(&view, subject) == Matched::Yes).collect();
-        let by_rules = asks.is_empty() && cover.by_rules(bench.policy, &view, subject);
+            rules(&near, Decide::Ask).filter(|rule| rule.matches(&view, subject) == Matched::Yes).collect();
+        let by_rules = asks.is_empty() && cover.by_rules(&near, &view, subject);
         // Where the default is to deny, a grant answers only what a rule asks about.
         let may_be_granted = !asks.is_empty() || bench.policy.otherwise(session) == Otherwise::Ask;
         if !is_for_a_person && (by_rules || (may_be_granted && cover.by_grant(bench, &view, subject))) {
@@ -156,9 +157,9 @@ fn asked(bench: &Bench<'_>, view: &View<'_>, asking: &[&Rule]) -> Ruling {
 }
 
 /// The first denial by name; a condition that cannot be evaluated, whatever its rule says, is one too.
-fn denied_by_rule(policy: &Policy, view: &View<'_>) -> Option<Ruling> {
+fn denied_by_rule(near: &[&Rule], view: &View<'_>) -> Option<Ruling> {
     let by = |rule: &Rule| DeniedBy::Policy { rule: rule.name().to_owned() };
-    for rule in policy.rules() {
+    for rule in near {
         if rule.decide() != Decide::Deny && !rule.has_condition() {
             continue;
         }
@@ -196,8 +197,8 @@ fn looked_at(rule: &Rule, view: &View<'_>, subject: &Subject) -> Matched {
     }
 }
 
-fn rules(policy: &Policy, decide: Decide) -> impl Iterator<Item = &Rule> {
-    policy.rules().iter().filter(move |rule| rule.decide() == decide)
+fn rules<'a>(near: &[&'a Rule], decide: Decide) -> impl Iterator<Item = &'a Rule> {
+    near.iter().copied().filter(move |rule| rule.decide() == decide)
 }
 
 fn said(rule: &Rule, start: &str) -> String {
@@ -267,17 +268,17 @@ impl Cover {
     }
 
     /// Whether allow rules cover a subject; those that do are kept.
-    fn by_rules(&mut self, policy: &Policy, view: &View<'_>, subject: &Subject) -> bool {
+    fn by_rules(&mut self, near: &[&Rule], view: &View<'_>, subject: &Subject) -> bool {
         match subject {
             Subject::Command(command) => {
                 command.inspectable
                     && !command.commands.is_empty()
-                    && command.commands.iter().all(|part| self.part(policy, view, subject, part))
+                    && command.commands.iter().all(|part| self.part(near, view, subject, part))
             }
             // Names that are answered once only are beyond every rule, too.
             Subject::Path(path) if path.protected && path.action.strength() >= Action::Write.strength() => false,
             Subject::Path(_) | Subject::Url(_) | Subject::Mcp(_) | Subject::Tool(_) => {
-                self.first_that(policy, |rule| rule.covers(view, subject))
+                self.first_that(near, |rule| rule.covers(view, subject))
             }
         }
     }
@@ -285,7 +286,7 @@ impl Cover {
     /// What a part of a command reads, writes or fetches stands beside it as subjects of their own, and these decide.
     /// Only what runs or sends something, or touches nothing that
     /// is named, needs a rule for its words.
-    fn part(&mut self, policy: &Policy, view: &View<'_>, command: &Subject, part: &SimpleCommand) -> bool {
+    fn part(&mut self, near: &[&Rule], view: &View<'_>, command: &Subject, part: &SimpleCommand) -> bool {
         if part.why_not.is_some() {
             return false;
         }
@@ -296,7 +297,7 @@ impl Cover {
             Action::Write | Action::Delete | Action::Fetch if touches => return true,
             // Where it reads nothing that has a name (`pwd`, `date`, `cd`), it touches nothing.
             Action::Search | Action::List | Action::Read
-                if self.first_that(policy, |rule| rule.covers_words(view, command, Action::None, &part.argv, 0)) =>
+                if self.first_that(near, |rule| rule.covers_words(view, command, Action::None, &part.argv, 0)) =>
             {
                 return true;
             }
@@ -313,17 +314,17 @@ impl Cover {
         }
         let words = |rule: &Rule, argv: &[String], least| rule.covers_words(view, command, part.effect, argv, least);
         let Some(inner) = &part.carrier_of else {
-            return self.first_that(policy, |rule| words(rule, &part.argv, 0));
+            return self.first_that(near, |rule| words(rule, &part.argv, 0));
         };
         // Words that only name the carrier say nothing of what it carries.
         let own = part.argv.len().saturating_sub(inner.len());
-        self.first_that(policy, |rule| words(rule, &part.argv, own + 1))
-            || (self.first_that(policy, |rule| words(rule, &part.argv, 0))
-                && self.first_that(policy, |rule| words(rule, inner, 0)))
+        self.first_that(near, |rule| words(rule, &part.argv, own + 1))
+            || (self.first_that(near, |rule| words(rule, &part.argv, 0))
+                && self.first_that(near, |rule| words(rule, inner, 0)))
     }
 
-    fn first_that(&mut self, policy: &Policy, covers: impl Fn(&Rule) -> Matched) -> bool {
-        let found = rules(policy, Decide::Allow).find(|rule| covers(rule) == Matched::Yes);
+    fn first_that(&mut self, near: &[&Rule], covers: impl Fn(&Rule) -> Matched) -> bool {
+        let found = rules(near, Decide::Allow).find(|rule| covers(rule) == Matched::Yes);
         if let Some(rule) = found
             && !self.rules.iter().any(|name| name == rule.name())
         {

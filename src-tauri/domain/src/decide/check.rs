@@ -5,6 +5,7 @@ use crate::{
     command::Decision,
     decide::{Decided, Outcome, grants},
     fact::DeniedBy,
+    grant::sentence::plain,
     judge,
     state::{SILENCED_MS, Settled},
 };
@@ -150,7 +151,9 @@ pub fn spoken(state: &ApprovalState) -> Option<String> {
                 "Do something else.",
             ),
             crate::By::Command => {
-                with("Denied by a command on this machine, not in the window", note, "Do not try this again.")
+                // Any program of this user may have written these words, another agent among them.
+                let note = note.as_deref().map(harmless);
+                with("Denied by a command on this machine, not in the window", &note, "Do not try this again.")
             }
         }),
         ApprovalState::Expired { .. } => Some(
@@ -158,7 +161,8 @@ pub fn spoken(state: &ApprovalState) -> Option<String> {
         ),
         ApprovalState::Cancelled { reason, note, .. } => Some(match reason {
             crate::CancelReason::Batch | crate::CancelReason::User => {
-                with("Cancelled by the person", note, "Stop and ask what to do next.")
+                let note = note.as_deref().map(harmless);
+                with("Cancelled by the person", &note, "Stop and ask what to do next.")
             }
             crate::CancelReason::AgentGone => "Cancelled: the program that asked was gone.".to_owned(),
             crate::CancelReason::Withdrawn => "Withdrawn by the program that asked.".to_owned(),
@@ -172,6 +176,11 @@ pub fn spoken(state: &ApprovalState) -> Option<String> {
             changed.join(" ")
         )),
     }
+}
+
+/// Words in one line, without what cannot be seen.
+fn harmless(words: &str) -> String {
+    words.lines().map(plain).collect::<Vec<_>>().join(" ")
 }
 
 fn deny(state: &State, check: &Check, by: DeniedBy, reason: String) -> Decided {

@@ -5,7 +5,7 @@ mod index;
 mod near_miss;
 mod preview;
 pub(crate) mod scope;
-mod sentence;
+pub(crate) mod sentence;
 
 pub use preview::{Past, Preview, preview};
 

@@ -89,7 +89,7 @@ fn lasting(ms: i64) -> String {
 }
 
 /// Agents' text in a sentence of ours: what cannot be seen, or turns the direction of the text, stands as its number.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let unseen = |c: char| {
         c.is_control()
             || matches!(c, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'

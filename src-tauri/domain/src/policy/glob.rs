@@ -48,6 +48,11 @@ impl NameGlobs {
         patterns.into_iter().map(|p| Matcher::new(p, false)).collect::<Result<_, _>>().map(Some).map(Self)
     }
 
+    /// The patterns as they are written; none for every name.
+    pub(super) fn patterns(&self) -> Option<impl Iterator<Item = &str>> {
+        self.0.as_ref().map(|globs| globs.iter().map(|glob| glob.exact.glob().glob()))
+    }
+
     pub(super) fn covers(&self, name: &str, reading: Reading) -> bool {
         self.0.as_ref().is_none_or(|globs| globs.iter().any(|glob| glob.is_match(name, reading)))
     }
@@ -141,6 +146,16 @@ impl PathGlob {
         })
     }
 
+    /// The leading folders that have no wildcard, folded; empty where the first is one.
+    pub(super) fn fixed(&self) -> &str {
+        &self.fixed
+    }
+
+    /// Whether it is read from the session's workspace on.
+    pub(super) fn is_in_workspace(&self) -> bool {
+        self.in_workspace
+    }
+
     /// Whether the pattern covers this path. Narrowly, a path that is no text is never covered.
     pub(super) fn covers(&self, path: &PathText, workspace: &PathText, reading: Reading) -> bool {
         let (path, workspace) = match reading {
@@ -199,7 +214,7 @@ pub(super) fn path_matches(
 }
 
 /// What follows `root` in `path`, by whole components.
-fn below<'a>(path: &'a str, root: &str) -> Option<&'a str> {
+pub(super) fn below<'a>(path: &'a str, root: &str) -> Option<&'a str> {
     let root = root.trim_end_matches('/');
     path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -6,6 +6,7 @@ mod error;
 mod file;
 mod glob;
 mod hours;
+mod near;
 mod parse;
 mod propose;
 mod rewrite;
@@ -25,7 +26,7 @@ pub(crate) use glob::fold;
 pub(crate) use rule::{Matched, Reading, View};
 pub(crate) use target::{command_matches, raw_words, words_match, words_within};
 
-use crate::{AgentName, Digest, PathText, Session, time::DEFAULT_TIMEOUT_MS};
+use crate::{AgentName, Digest, Judged, PathText, Session, time::DEFAULT_TIMEOUT_MS};
 use glob::NameGlobs;
 
 /// A policy that was checked and compiled.
@@ -38,6 +39,8 @@ pub struct Policy {
     /// Strictest first, then by name: of several that match, the first decides, so their order in the file is
     /// irrelevant.
     rules: Vec<Rule>,
+    /// Which of them could be about a call.
+    near: near::Near,
     /// In the order of the file: each is given what the one before it left.
     rewrites: Vec<rewrite::Rewrite>,
     bounds: Bounds,
@@ -93,6 +96,7 @@ impl Default for Policy {
             timeout_ms: DEFAULT_TIMEOUT_MS,
             contexts: Vec::new(),
             rules: Vec::new(),
+            near: near::Near::default(),
             rewrites: Vec::new(),
             bounds: Bounds::default(),
             local: Vec::new(),
@@ -151,6 +155,12 @@ impl Policy {
     /// Its rules, strictest first, then by name.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// Those of its rules that could be about this call, in the same order: none of the others matches it.
+    pub(crate) fn rules_near(&self, judged: &Judged, session: &Session) -> Vec<&Rule> {
+        let places = self.near.of(judged, session);
+        places.into_iter().filter_map(|place| self.rules.get(usize::try_from(place).ok()?)).collect()
     }
 
     /// What the operator vouches for in a session of this agent. Of several that set one key, the last in the file

@@ -12,6 +12,7 @@ use super::{
     file::{self, Words},
     glob::{NameGlobs, PathGlob},
     hours::{Hours, between, zone},
+    near::Near,
     rewrite::Rewrite,
     rule::Limit,
     target::{HostPattern, Target, UrlPrefix, UrlTarget},
@@ -63,6 +64,7 @@ pub(super) fn parse(text: &str, digest: Digest, bindings: &Bindings) -> Result<P
             .iter()
             .map(|context| Ok(Context { agents: text_is.names(Some(&context.agent))?, set: context.set.clone() }))
             .collect::<Result<_, _>>()?,
+        near: Near::new(&rules),
         rules,
         rewrites: file.rewrite.iter().map(|rewrite| text_is.rewrite(rewrite)).collect::<Result<_, _>>()?,
         bounds: Bounds {

@@ -2,7 +2,7 @@
 //! latter, so neither can give anything: only its denials, questions, clamps, shorter time-outs and stricter default
 //! count.
 
-use super::{Decide, Otherwise, Policy};
+use super::{Decide, Otherwise, Policy, near::Near};
 use crate::{Digest, PathText};
 
 impl Policy {
@@ -59,6 +59,7 @@ impl Policy {
 
     fn in_order(mut self) -> Self {
         self.rules.sort_by(|a, b| (a.decide, &a.name).cmp(&(b.decide, &b.name)));
+        self.near = Near::new(&self.rules);
         self
     }
 }
