@@ -43,7 +43,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     let mut commits = rooms::Commits::start(&measure, &folder)?;
     rows.extend(durability::measure(&desk, &mut commits, &folder, effort)?);
     drop(commits);
-    rows.extend(peers::measure(&desk, &folder, if quick { 1 } else { 5 })?);
+    rows.extend(peers::measure(&desk, &folder, if quick { 2 } else { 6 })?);
     rows.extend(idle::measure(&desk, if quick { 60 } else { 600 })?);
     drop(desk);
     rows.extend(window::measure(!quick)?);

@@ -56,7 +56,7 @@ pub(super) fn table(rows: &[Row]) -> String {
 fn ratio(value: f64) -> String {
     if value >= 10.0 {
         format!("{value:.0} ×")
-    } else if value >= 0.2 {
+    } else if value >= 0.2 || value == 0.0 {
         format!("{value:.2} ×")
     } else {
         format!("1/{:.0}", 1.0 / value)
