@@ -95,6 +95,7 @@ fn a_grant(on: On, who: GrantWho) -> Grant {
         ran_in: Some(PathText::from("/w")),
         beside: vec![Subject::Tool(only_tool(Action::Other, "T"))],
         definition: Some(digest_of("definition")),
+        normalizer: "n/1".to_owned(),
         sentence: "claude-code may.".to_owned(),
         state: GrantState::Active,
     }

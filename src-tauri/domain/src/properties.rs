@@ -95,6 +95,7 @@ fn a_grant(id: u128) -> impl Strategy<Value = Grant> {
             ran_in: Some(PathText::from("/w")),
             beside: Vec::new(),
             definition: None,
+            normalizer: String::new(),
             sentence: String::new(),
             state: GrantState::Active,
         },
@@ -262,6 +263,7 @@ fn matching_is_flat() {
             ran_in: None,
             beside: Vec::new(),
             definition: None,
+            normalizer: String::new(),
             sentence: String::new(),
             state: GrantState::Active,
         }

@@ -59,6 +59,8 @@ pub struct State {
     /// Device and inode of folders as they are right now. Not history: the gate sets those that
     /// [`State::roots_to_look_at`] names before a `Check`, and that of a scope's folder before an `Approve`.
     pub roots: HashMap<PathText, (u64, u64)>,
+    /// The version of the rules by which subjects are read here. Not history: the gate sets it.
+    pub normalizer: String,
     /// When sessions made calls that were let through or asked about, for the policy's limits.
     counted: HashMap<SessionId, Counted>,
 }
@@ -160,6 +162,13 @@ impl State {
             (On::McpTool(_), Subject::Mcp(mcp)) => mcp.definition.is_some() && mcp.definition != grant.definition,
             _ => false,
         }
+    }
+
+    /// The yeses that rest on other rules of reading subjects than those in force. A no stays: it is read widely, and
+    /// dropping it would give.
+    pub fn outdated_grants(&self) -> Vec<GrantId> {
+        let rests_on_others = |grant: &&Grant| grant.effect == Effect::Allow && grant.normalizer != self.normalizer;
+        self.grants.values().filter(rests_on_others).map(|grant| grant.id).collect()
     }
 
     /// How many calls that `counts` (by tool and action) a session has made after this moment.

@@ -20,7 +20,7 @@ use placet_domain::{
     decide::Outcome,
     grant::{Effect, GrantWho, On, ScopeAction, ScopeWho},
 };
-use placet_store::{Body, ChainKey, HistoryFilter, Store};
+use placet_store::{Body, Bucket, ChainKey, HistoryFilter, Opened, Store};
 use placet_subject::{Known, Programs, RawCall, canonical, judge, strict_json};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -141,6 +141,47 @@ fn history(folder: &Path, rows: u64) {
     };
     let (ours, theirs) = in_turn(2, verify, scan);
     say(&format!("verifying the chain {of}"), ours, "reading the same facts", theirs, 2.5);
+    let figures = || {
+        assert!(reader.stats(At(0), At(i64::MAX), Bucket::Day).unwrap().calls + 1 >= rows);
+    };
+    let (ours, theirs) = in_turn(20, figures, || page(&newest));
+    say(&format!("figures of each day, {of}"), ours, "its newest page", theirs, f64::INFINITY);
+    start(opened, folder, &call, &of);
+}
+
+/// What opening a long history takes, with 500 questions that wait.
+fn start(mut opened: Opened, folder: &Path, call: &Judged, of: &str) {
+    let head = opened.store.head().seq;
+    if opened.approvals.is_empty() {
+        let asks = (1..=500).map(|n| asked(head + n, n, call.clone())).collect::<Vec<_>>();
+        opened.store.append(&asks, &[input(call)]).unwrap();
+    }
+    drop(opened);
+    let open = |name: &str, waiting: usize| {
+        let opened = Store::open(&folder.join(name), ChainKey::new([7; 32])).unwrap();
+        assert_eq!(opened.approvals.len(), waiting);
+    };
+    let (ours, theirs) = in_turn(5, || open("history.db", 500), || open("empty.db", 0));
+    say(&format!("opening the history {of}, 500 waiting"), ours, "opening an empty one", theirs, f64::INFINITY);
+}
+
+fn asked(seq: u64, number: u64, call: Judged) -> Entry {
+    let sha256 = input(&call).sha256;
+    let fact = Fact::ApprovalAsked {
+        approval: id(number),
+        session: session().id,
+        call: call.facts,
+        number: 1,
+        input_sha256: sha256,
+        card_sha256: Digest::new([0; 32]),
+        rule: None,
+        reason: "It waits.".to_owned(),
+        expires_at_ms: At(i64::MAX),
+        waiter: None,
+        can_edit: false,
+        policy: Digest::new([0; 32]),
+    };
+    Entry { seq, at_ms: NOW, fact }
 }
 
 /// Takes "ASKERS MILLISECONDS" by lines and says how many calls a second that many threads got written, each call in a
@@ -288,6 +329,7 @@ fn grant(number: u64, path: &str) -> Grant {
         ran_in: None,
         beside: Vec::new(),
         definition: None,
+        normalizer: String::new(),
         sentence: String::new(),
         state: GrantState::Active,
     }

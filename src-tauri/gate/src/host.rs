@@ -14,7 +14,7 @@ use std::{
 use placet_domain::{ApprovalId, At, Command, PathText, Refusal, State, policy::Bindings};
 use placet_ipc::{GateLock, Holder, HostKind, Listener, LockError, PlaceError, Places, ServerError, TryLock};
 use placet_store::{Broken, ChainKey, IgnoredGrant, Opened, Reader, RecentCall, Store, StoreError};
-use placet_subject::{Known, Programs, ProgramsError};
+use placet_subject::{Known, NORMALIZER_VERSION, Programs, ProgramsError};
 
 use crate::{
     Gate, Inner,
@@ -160,6 +160,10 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
         })
         .await?;
     let expired_while_away = waiting_before - writer.look(State::pending);
+    let outdated = writer.look(State::outdated_grants);
+    if !outdated.is_empty() {
+        writer.decide(Command::Bury { grants: outdated }).await?;
+    }
     let mut alerts: Vec<(&str, String)> = Vec::new();
     for grant in ignored_grants {
         let which = grant.id.map_or_else(|| "A grant".to_owned(), |id| format!("The grant {id}"));
@@ -306,6 +310,7 @@ fn found(opened: Opened, now: At) -> Result<Found, StoreError> {
         broken,
     } = opened;
     let mut state = State::of(sessions, approvals, grants, paused);
+    NORMALIZER_VERSION.clone_into(&mut state.normalizer);
     state.remember(settled);
     for (session, action, at) in denials {
         state.denials.entry((session, action)).or_default().push(at);

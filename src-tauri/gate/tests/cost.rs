@@ -18,7 +18,8 @@ const NOW: At = At(1_790_000_000_000);
 const WORKSPACE: &str = "/nowhere/workspace";
 
 const MOST_BY_A_GRANT: u64 = 280;
-const MOST_BY_A_RULE: u64 = 24;
+// Five of them find the few rules that could be about the call, so that there may be ten thousand others.
+const MOST_BY_A_RULE: u64 = 30;
 const MOST_OF_A_JUDGE: u64 = 270;
 
 /// The allocations of one decision that allows.
@@ -145,6 +146,7 @@ fn grant(number: u64, path: &str) -> Grant {
         ran_in: None,
         beside: Vec::new(),
         definition: None,
+        normalizer: String::new(),
         sentence: String::new(),
         state: GrantState::Active,
     }

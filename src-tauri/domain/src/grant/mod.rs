@@ -61,6 +61,10 @@ pub struct Grant {
     /// For `mcp_tool`: SHA-256 of the tool's definition when it was given, where it was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Digest>,
+    /// The version of the rules by which its subjects were read when it was given. A yes that rests on other rules than
+    /// those in force is dead: the same words may mean another thing now.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub normalizer: String,
     /// The plain sentence shown before it was given.
     pub sentence: String,
     /// How it stands.

@@ -178,6 +178,7 @@ fn row(given: &Given<'_>) -> Grant {
             Some(Subject::Mcp(mcp)) if matches!(scope.on, On::McpTool(_)) => mcp.definition,
             _ => None,
         },
+        normalizer: state.normalizer.clone(),
         sentence: String::new(),
         state: GrantState::Active,
     };

@@ -137,7 +137,12 @@ impl Near {
 
     fn paths(&self, path: &PathSubject, workspace: &PathText, take: &mut impl FnMut(Option<&Places>)) {
         let workspace = plain(workspace);
-        for form in [&path.asked, &path.normalized, &path.resolved] {
+        let forms = [&path.resolved, &path.normalized, &path.asked];
+        for (n, form) in forms.into_iter().enumerate() {
+            // Most often all three are one.
+            if forms[..n].contains(&form) {
+                continue;
+            }
             let form = plain(form);
             above(&form).for_each(|folder| take(self.folders.get(folder)));
             let within = below(&form, &workspace);
