@@ -42,7 +42,8 @@ pub(super) fn may_ask(client: Client, event: &str, text: &str) -> bool {
     let name = event.to_ascii_lowercase();
     // Qwen Code asks at `PreToolUse` first, so that what comes here is decided; its own prompt follows.
     let decided = client == Client::QwenCode && name == "permissionrequest";
-    let afterwards = ["post", "after"].iter().any(|first| name.starts_with(first)) || name.split('.').next_back() == Some("after");
+    let afterwards =
+        ["post", "after"].iter().any(|first| name.starts_with(first)) || name.split('.').next_back() == Some("after");
     if decided || afterwards || TELLING.contains(&name.as_str()) {
         return false;
     }
