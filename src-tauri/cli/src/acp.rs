@@ -267,6 +267,7 @@ impl Question {
                 input: raw.unwrap_or(whole).to_owned(),
                 id: tool_call.text("toolCallId"),
                 parent: None,
+                definition: None,
                 can_edit: false,
             },
             allow: option("allow_once"),

@@ -237,6 +237,7 @@ impl Asking<'_> {
             approval: self.memory.approval,
             tool: call.tool.clone(),
             input: call.input.clone(),
+            definition: call.definition,
             cwd: PathText::from(cwd(self.caller).as_str()),
             deadline_ms,
             hold_ms,

@@ -60,6 +60,7 @@ impl Given {
             cwd: &self.cwd,
             workspace: self.workspace(),
             call_id: None,
+            definition: None,
         }
     }
 }

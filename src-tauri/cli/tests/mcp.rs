@@ -328,3 +328,38 @@ fn claude_codes_permission_prompt_is_answered_from_the_desk() {
     assert!(client.hear(|message| message["id"] == 6)["error"].is_object());
     assert_eq!(client.end().0, Some(0));
 }
+
+#[test]
+fn a_grant_for_a_tool_ends_when_the_server_describes_it_otherwise() {
+    let house = House::new(ASK);
+    let mut desk = Desk::open(house.path());
+    let mut client = house.client(&[]);
+    client.ask(2, "tools/list", &json!({}));
+    client.answer(2);
+    client.ask(3, "tools/call", &house.write("one"));
+    let card = desk.asked();
+    let scope =
+        json!({ "who": "agent_in_workspace", "on": { "mcp_tool": "recorder/write_file" }, "expires_in_ms": 600_000 });
+    let given = desk.call("approvals.approve", json!({ "id": card["id"], "digest": card["digest"], "grant": scope }));
+    assert_eq!(given["grant"]["state"], "active", "{given}");
+    client.answer(3);
+    client.ask(4, "tools/call", &house.write("two"));
+    client.answer(4);
+    assert_eq!(fs::read_to_string(house.file()).unwrap(), "two", "the grant answers");
+
+    client.ask(5, "tools/call", &json!({ "name": "redefine", "arguments": {} }));
+    let card = desk.asked();
+    approve(&mut desk, &card);
+    client.answer(5);
+    client.ask(6, "tools/list", &json!({}));
+    client.answer(6);
+    client.ask(7, "tools/call", &house.write("three"));
+    let card = desk.asked();
+    assert_eq!(card["tool"], "mcp__recorder__write_file");
+    assert_eq!(fs::read_to_string(house.file()).unwrap(), "two");
+    let grants = desk.call("grants.list", json!({}));
+    assert_eq!(grants["items"][0]["state"], "dead", "{grants}");
+    approve(&mut desk, &card);
+    client.answer(7);
+    assert_eq!(fs::read_to_string(house.file()).unwrap(), "three");
+}

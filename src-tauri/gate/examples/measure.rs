@@ -253,6 +253,7 @@ fn read(name: &str) -> Judged {
         cwd: &folder,
         workspace: &folder,
         call_id: Some("call"),
+        definition: None,
     };
     judge(&raw, &known)
 }

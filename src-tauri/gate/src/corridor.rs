@@ -7,7 +7,7 @@ use std::{
 
 use placet_domain::{
     AgentName, Answer, Approval, ApprovalId, ApprovalState, At, CallFacts, CancelReason, Check, Command, Digest,
-    Judged, PathText, Refusal, RefusalCode, RewrittenFrom, Selection, SessionId, Waiter,
+    Judged, PathText, Refusal, RefusalCode, RewrittenFrom, Selection, SessionId, Subject, Waiter,
     command::Decision,
     decide::{Outcome, spoken},
 };
@@ -31,6 +31,8 @@ pub struct Ask {
     pub tool: String,
     /// The input's JSON, byte for byte as the client sent it.
     pub input: Arc<[u8]>,
+    /// For a tool of an MCP server: SHA-256 of its definition, where it was seen.
+    pub definition: Option<Digest>,
     /// The folder the client says it is in.
     pub cwd: PathText,
     /// The approval that the asker was waiting for before it reconnected.
@@ -304,6 +306,7 @@ impl Gate {
                     cwd: &ask.cwd,
                     workspace: &workspace,
                     call_id: ask.call_id.as_deref(),
+                    definition: ask.definition,
                 };
                 placet_subject::judge(&call, &known)
             })
@@ -373,6 +376,7 @@ impl Gate {
             call_id: ran.call_id,
             tool: ran.tool,
             input: ran.input,
+            definition: None,
             cwd: ran.cwd,
             again: None,
             deadline_ms: None,
@@ -441,6 +445,10 @@ pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
         call_id: facts.call_id.clone(),
         tool: facts.tool.clone(),
         input,
+        definition: facts.subjects.iter().find_map(|subject| match subject {
+            Subject::Mcp(mcp) => mcp.definition,
+            Subject::Path(_) | Subject::Url(_) | Subject::Command(_) | Subject::Tool(_) => None,
+        }),
         cwd: facts.cwd.clone(),
         again: None,
         deadline_ms: None,

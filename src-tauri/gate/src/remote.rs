@@ -143,6 +143,7 @@ impl Remote {
             cwd: &ask.cwd,
             workspace: &workspace,
             call_id: ask.call_id.as_deref(),
+            definition: ask.definition,
         };
         let judged = placet_subject::judge(&call, &self.0.known);
         if judged.facts.digest == digest && judged.facts.refused.is_none() {
@@ -161,6 +162,7 @@ impl Remote {
             approval: ask.again,
             tool: ask.tool.clone(),
             input,
+            definition: ask.definition,
             cwd: ask.cwd.clone(),
             deadline_ms: ask.deadline_ms.and_then(|ms| u64::try_from(ms).ok()),
             hold_ms: ask.hold_ms.and_then(|ms| u64::try_from(ms).ok()),

@@ -224,6 +224,7 @@ fn ask(session: SessionId, asked: CallCheck, waiter: Option<Waiter>) -> Ask {
         call_id: asked.call_id,
         tool: asked.tool,
         input: Arc::from(asked.input.get().as_bytes()),
+        definition: asked.definition,
         cwd: asked.cwd,
         again: asked.approval,
         deadline_ms: asked.deadline_ms.map(ms),

@@ -95,6 +95,7 @@ fn read(name: &str, known: &Known) -> Judged {
         cwd: &folder,
         workspace: &folder,
         call_id: Some("call"),
+        definition: None,
     };
     judge(&raw, known)
 }

@@ -114,6 +114,9 @@ pub struct CallCheck {
     pub tool: String,
     /// Its input, byte for byte.
     pub input: Box<RawValue>,
+    /// For a tool of an MCP server: SHA-256 of its definition as the server last listed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Digest>,
     /// The folder the client says it is in.
     pub cwd: PathText,
     /// How long the client can wait, in milliseconds from now.

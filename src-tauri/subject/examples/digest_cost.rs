@@ -42,8 +42,15 @@ fn main() {
         ("WebFetch", json!({"url": "https://docs.example.org/pool/limits", "prompt": "limits?"})),
     ] {
         let input = input.to_string();
-        let call =
-            RawCall { agent: "claude-code", tool, input: input.as_bytes(), cwd: &cwd, workspace: &cwd, call_id: None };
+        let call = RawCall {
+            agent: "claude-code",
+            tool,
+            input: input.as_bytes(),
+            cwd: &cwd,
+            workspace: &cwd,
+            call_id: None,
+            definition: None,
+        };
         let time = median_ns(400, || {
             black_box(explain(&call, &known));
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use placet_domain::call::OnForm;
-use placet_domain::{Action, CONFIRM_CALL, CallFacts, Judged, PathText, Refused, RefusedCode, Subject};
+use placet_domain::{Action, CONFIRM_CALL, CallFacts, Digest, Judged, PathText, Refused, RefusedCode, Subject};
 use serde_json::Value;
 
 use crate::canonical::sha256;
@@ -29,6 +29,8 @@ pub struct RawCall<'a> {
     pub workspace: &'a PathText,
     /// The client's own id of the call.
     pub call_id: Option<&'a str>,
+    /// For a tool of an MCP server: SHA-256 of its definition, where it was seen.
+    pub definition: Option<Digest>,
 }
 
 /// What Placet knows of the machine and of itself, handed in.
@@ -60,6 +62,11 @@ pub fn judge(call: &RawCall<'_>, known: &Known) -> Judged {
         Err(refused) => (Value::Null, Some(refused)),
     };
     let mut reading = read_input(call.agent, call.tool, &input, &place);
+    for subject in &mut reading.subjects {
+        if let Subject::Mcp(mcp) = subject {
+            mcp.definition = call.definition;
+        }
+    }
     // What the bytes say wrong comes before what they would mean.
     reading.refused = malformed.or(reading.refused);
     let action_input = without_talk(&input, reading.talk);

@@ -47,7 +47,10 @@ impl Room {
 
     fn judge_raw(&self, tool: &str, input: &[u8]) -> Judged {
         let ws = PathText::from(self.at("/ws").as_str());
-        judge(&RawCall { agent: "claude-code", tool, input, cwd: &ws, workspace: &ws, call_id: None }, &self.known())
+        judge(
+            &RawCall { agent: "claude-code", tool, input, cwd: &ws, workspace: &ws, call_id: None, definition: None },
+            &self.known(),
+        )
     }
 
     fn judge(&self, tool: &str, input: &Value) -> Judged {
@@ -432,7 +435,15 @@ fn path_017_our_own_files() {
     ] {
         let input = json!({"file_path": path, "content": "x"}).to_string();
         let judged = judge(
-            &RawCall { agent: "claude-code", tool, input: input.as_bytes(), cwd: &ws, workspace: &ws, call_id: None },
+            &RawCall {
+                agent: "claude-code",
+                tool,
+                input: input.as_bytes(),
+                cwd: &ws,
+                workspace: &ws,
+                call_id: None,
+                definition: None,
+            },
             &known,
         );
         assert_eq!(code(&judged), Some(RefusedCode::SelfProtection), "{path}");
@@ -457,6 +468,7 @@ fn path_017_behind_a_link() {
             cwd: &ws,
             workspace: &ws,
             call_id: None,
+            definition: None,
         };
         assert_eq!(code(&judge(&call, &known)), Some(RefusedCode::SelfProtection), "{path}");
     }
@@ -484,6 +496,7 @@ fn path_019_a_command_that_changes_folder_first() {
         cwd: &ws,
         workspace: &ws,
         call_id: None,
+        definition: None,
     };
     let judged = judge(&call, &known);
     assert!(judged.facts.flags.contains(&Flag::CwdChange), "{:?}", judged.facts.flags);

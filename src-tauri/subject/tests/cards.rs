@@ -32,7 +32,18 @@ impl Room {
     fn judge_as(&self, agent: &str, tool: &str, input: &Value) -> Judged {
         let ws = PathText::from(self.ws.to_str().unwrap());
         let input = input.to_string();
-        judge(&RawCall { agent, tool, input: input.as_bytes(), cwd: &ws, workspace: &ws, call_id: None }, &known())
+        judge(
+            &RawCall {
+                agent,
+                tool,
+                input: input.as_bytes(),
+                cwd: &ws,
+                workspace: &ws,
+                call_id: None,
+                definition: None,
+            },
+            &known(),
+        )
     }
 
     fn judge(&self, tool: &str, input: &Value) -> Judged {
@@ -220,6 +231,7 @@ fn commands_down_to_the_files_they_touch() {
                 cwd: &ws,
                 workspace: &ws,
                 call_id: None,
+                definition: None,
             },
             &known,
         )
@@ -271,6 +283,7 @@ fn equal_calls_have_equal_digests_whoever_makes_them_wherever_they_belong() {
             cwd: &cwd,
             workspace: &workspace,
             call_id,
+            definition: None,
         };
         judge(&call, &known()).facts
     };

@@ -56,6 +56,7 @@ fn fetch(asked: &str) -> placet_domain::Judged {
         cwd: &cwd,
         workspace: &cwd,
         call_id: None,
+        definition: None,
     };
     judge(&call, &Known::new("/home/dev".into(), Vec::new(), Programs::default()))
 }

@@ -178,6 +178,7 @@ impl Agent {
             call_id: Some(call_id.clone()),
             tool: scripted.tool.to_owned(),
             input: input.to_string().into_bytes().into(),
+            definition: None,
             cwd: workspace.path_text(),
             again: None,
             deadline_ms: None,

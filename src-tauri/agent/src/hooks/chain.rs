@@ -196,6 +196,7 @@ fn ask(call: &Call, id: String, tool: &str, input: Arc<[u8]>, again: Option<Appr
         call_id: Some(id),
         tool: tool.to_owned(),
         input,
+        definition: None,
         cwd: call.context.workspace().clone(),
         again,
         deadline_ms: None,

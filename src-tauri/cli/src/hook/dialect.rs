@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use placet_domain::Digest;
 use serde_json::value::RawValue;
 
 use super::{claude_code, codex, copilot, cursor, gemini_cli, opencode, openhands, qwen_code, unknown};
@@ -60,6 +61,8 @@ pub(crate) struct Call {
     pub(crate) tool: String,
     /// Its input, byte for byte.
     pub(crate) input: Box<RawValue>,
+    /// SHA-256 of the tool's definition, where a server listed it.
+    pub(crate) definition: Option<Digest>,
     /// The client's own id of the call.
     pub(crate) id: Option<String>,
     /// The sub-agent that calls.

@@ -143,6 +143,7 @@ fn read(arguments: &Fields) -> Option<Call> {
         input: arguments.get("input")?.to_owned(),
         id: arguments.text("tool_use_id"),
         parent: None,
+        definition: None,
         can_edit: true,
     })
 }

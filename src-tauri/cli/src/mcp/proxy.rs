@@ -52,6 +52,7 @@ struct Proxy {
 #[derive(Debug)]
 enum Awaited {
     Initialize,
+    Tools,
     Call { call: Box<Call>, began: Moment },
 }
 
@@ -149,6 +150,9 @@ impl Proxy {
                 lock(&self.session).greeted_by(&message);
                 lock(&self.awaited).insert(id, Awaited::Initialize);
             }
+            (Some("tools/list"), Some(id)) => {
+                lock(&self.awaited).insert(id, Awaited::Tools);
+            }
             (Some(_) | None, _) => {}
         }
         self.server.tell(&line);
@@ -214,7 +218,10 @@ impl Proxy {
         tool_call: &ToolCall,
         ring: &UnixStream,
     ) -> Option<Result<(placet_ipc::message::CallChecked, Call), String>> {
-        let tool = lock(&self.session).tool(&tool_call.name);
+        let (tool, definition) = {
+            let session = lock(&self.session);
+            (session.tool(&tool_call.name), session.definition(&tool_call.name))
+        };
         let id = tool_call.id.get();
         let input = match tool_call.params.get("arguments") {
             Some(arguments) => Ok(arguments.to_owned()),
@@ -225,7 +232,7 @@ impl Proxy {
             return self.hall.take(id).then(|| Err(early.to_owned()));
         };
         let (asker, caller) = self.who();
-        let call = Call { tool, input, id: Some(id.to_owned()), parent: None, can_edit: true };
+        let call = Call { tool, input, definition, id: Some(id.to_owned()), parent: None, can_edit: true };
         let meta = tool_call.params.object("_meta");
         let wait = Wait {
             hall: &self.hall,
@@ -271,7 +278,8 @@ impl Proxy {
         let result = message.object("result");
         match (awaited, result) {
             (Awaited::Initialize, Some(result)) => lock(&self.session).answered_by(&result),
-            (Awaited::Initialize, None) => {}
+            (Awaited::Tools, Some(result)) => lock(&self.session).lists(&result),
+            (Awaited::Initialize | Awaited::Tools, None) => {}
             (Awaited::Call { call, began }, result) => {
                 let failed = result.as_ref().is_none_or(|r| r.get("isError").is_some_and(|e| e.get() == "true"));
                 let output = message.get("result").or(message.get("error")).map(ToOwned::to_owned);

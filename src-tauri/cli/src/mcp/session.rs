@@ -1,6 +1,10 @@
 //! Who calls which server: what both said of themselves.
 
-use placet_domain::AgentName;
+use std::collections::HashMap;
+
+use placet_domain::{AgentName, Digest};
+use placet_subject::{canonical, strict_json};
+use serde_json::value::RawValue;
 
 use super::fields::Fields;
 use crate::{ask::Asker, hook::Caller};
@@ -17,6 +21,8 @@ pub(crate) struct Session {
     id: String,
     cwd: String,
     server: Option<String>,
+    /// What the server last said of each tool, by its own name.
+    definitions: HashMap<String, Option<Digest>>,
 }
 
 impl Session {
@@ -27,6 +33,7 @@ impl Session {
             id: super::session_id("mcp"),
             cwd: std::env::current_dir().map_or_else(|_| "/".to_owned(), |dir| dir.to_string_lossy().into_owned()),
             server: name.map(plain),
+            definitions: HashMap::new(),
         }
     }
 
@@ -50,6 +57,21 @@ impl Session {
         self.server.as_ref().map(|server| format!("mcp__{server}__{tool}"))
     }
 
+    /// The server lists its tools, or a page of them.
+    pub(crate) fn lists(&mut self, result: &Fields) {
+        let tools = result.get("tools").and_then(|tools| serde_json::from_str::<Vec<&RawValue>>(tools.get()).ok());
+        for tool in tools.unwrap_or_default() {
+            let Some(name) = Fields::of(tool).ok().and_then(|fields| fields.text("name")) else { continue };
+            self.definitions.insert(name, definition_of(tool));
+        }
+    }
+
+    /// SHA-256 over the canonical form of a tool's definition; none where the server has not listed it, or in a way
+    /// that two readers may take differently.
+    pub(crate) fn definition(&self, tool: &str) -> Option<Digest> {
+        self.definitions.get(tool).copied().flatten()
+    }
+
     /// Who asks, at the gate.
     pub(crate) fn asker(&self) -> Asker {
         Asker { agent: self.agent.clone(), gives_time_for: "an MCP call", comes_back: true }
@@ -59,6 +81,11 @@ impl Session {
     pub(crate) fn caller(&self) -> Caller {
         Caller { session: Some(self.id.clone()), cwd: Some(self.cwd.clone()) }
     }
+}
+
+fn definition_of(tool: &RawValue) -> Option<Digest> {
+    let tool = strict_json(tool.get().as_bytes()).ok()?;
+    Some(canonical::sha256(canonical::canonical(&tool).as_bytes()))
 }
 
 /// A server's name such that it is one part of a tool's name: what a server calls itself must not reach into the

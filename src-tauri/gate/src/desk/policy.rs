@@ -79,6 +79,7 @@ impl Desk {
                 cwd: &cwd,
                 workspace: &folder,
                 call_id: None,
+                definition: None,
             };
             placet_subject::judge(&call, &known)
         });
