@@ -83,6 +83,7 @@ impl House {
             call_id: Some(call.to_owned()),
             tool: tool.to_owned(),
             input: Arc::from(input.to_string().into_bytes()),
+            definition: None,
             cwd: text(&self.workspace),
             again: None,
             deadline_ms: None,
