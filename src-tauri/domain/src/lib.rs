@@ -9,6 +9,7 @@ pub mod approval;
 pub mod call;
 pub mod card;
 pub mod command;
+mod counted;
 pub mod decide;
 pub mod digest;
 pub mod fact;

@@ -8,17 +8,14 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    Action, AgentName, Approval, ApprovalId, ApprovalState, At, By, CallFacts, Card, Digest, Entry, Fact, Grant,
-    GrantId, GrantState, Judged, PathText, Policy, Session, SessionId, Subject,
+    AgentName, Approval, ApprovalId, ApprovalState, At, By, CallFacts, Card, Digest, Entry, Fact, Grant, GrantId,
+    GrantState, Judged, PathText, Policy, Session, SessionId, Subject,
     card::{Reach, Undo},
+    counted::Counted,
     fact::DeniedBy,
     grant::{Effect, GrantIndex, On},
 };
 
-/// How many calls of a kind are remembered of a session, for the policy's limits.
-pub(crate) const MAX_COUNTED: usize = 10_000;
-/// For how long they are: 24 hours.
-pub(crate) const COUNTED_FOR_MS: i64 = 24 * 60 * 60 * 1_000;
 /// Three denials of one action by the person silence it for this long.
 pub(crate) const SILENCED_MS: i64 = 5 * 60 * 1_000;
 /// How many grants that have ended are remembered, to explain why one did not match.
@@ -64,9 +61,6 @@ pub struct State {
     /// When sessions made calls that were let through or asked about, for the policy's limits.
     counted: HashMap<SessionId, Counted>,
 }
-
-/// Calls by tool and action, the latest last.
-type Counted = BTreeMap<(String, &'static str), (Action, VecDeque<At>)>;
 
 /// What the clock will change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,14 +165,16 @@ impl State {
         self.grants.values().filter(rests_on_others).map(|grant| grant.id).collect()
     }
 
-    /// How many calls that `counts` (by tool and action) a session has made after this moment.
-    pub(crate) fn calls_since(&self, session: SessionId, since: At, counts: impl Fn(&str, Action) -> bool) -> usize {
-        let Some(kinds) = self.counted.get(&session) else { return 0 };
-        kinds
-            .iter()
-            .filter(|((tool, _), (action, _))| counts(tool, *action))
-            .map(|(_, (_, times))| times.len() - times.partition_point(|at| *at <= since))
-            .sum()
+    /// How many calls a session has made after this moment, of the tools that `is_of` names and on something that
+    /// `is_about` says.
+    pub(crate) fn calls_since(
+        &self,
+        session: SessionId,
+        since: At,
+        is_of: impl Fn(&str) -> bool,
+        is_about: impl Fn(&Subject) -> bool,
+    ) -> usize {
+        self.counted.get(&session).map_or(0, |counted| counted.since(since, is_of, is_about))
     }
 
     /// Counts a call towards the policy's limits and marks its session as tainted where it brings content in from
@@ -186,13 +182,7 @@ impl State {
     /// `call_allowed`, `approval_asked` (`asked`) and `approval_consumed` of the last 24 hours.
     pub fn recall(&mut self, session: SessionId, call: &CallFacts, at_ms: At, what: Recalled) {
         if matches!(what, Recalled::Allowed | Recalled::Asked) {
-            let kinds = self.counted.entry(session).or_default();
-            let (_, times) =
-                kinds.entry((call.tool.clone(), call.action.word())).or_insert_with(|| (call.action, VecDeque::new()));
-            times.push_back(at_ms);
-            while times.len() > MAX_COUNTED || times.front().is_some_and(|at| at_ms.ms_since(*at) > COUNTED_FOR_MS) {
-                times.pop_front();
-            }
+            self.counted.entry(session).or_default().add(call, at_ms);
         }
         if matches!(what, Recalled::Allowed | Recalled::Consumed)
             && call.brings_content_in()

@@ -556,6 +556,55 @@ fn a_limit_counts_what_a_session_called() {
 }
 
 #[test]
+fn a_limit_counts_only_what_its_rule_is_about() {
+    let rules = |target: &str| {
+        format!(
+            "[[rule]]\nname = \"flood\"\ndecide = \"deny\"\n{target}\nlimit = {{ calls = 1, per = \"1h\" }}\n\
+             [[rule]]\nname = \"all\"\ndecide = \"allow\"\n"
+        )
+    };
+    for (target, others, first, second) in [
+        ("host = [\"a.b\"]", fetch("https://c.d/"), fetch("https://a.b/1"), fetch("https://a.b/2")),
+        ("path = [\"${workspace}/src/**\"]", write("/w/a"), write("/w/src/a"), write("/w/SRC/b")),
+        (
+            "command = [\"git push\"]",
+            bash(vec![part(Action::Send, "git fetch")]),
+            bash(vec![part(Action::Send, "git push")]),
+            bash(vec![part(Action::Send, "git -C x push")]),
+        ),
+        ("action = [\"write\"]", read("/w/a"), write("/w/a"), write("/w/b")),
+    ] {
+        let mut world = World::with(&rules(target));
+        for _ in 0..3 {
+            assert_eq!(world.verdict(&others), "allowed", "{target}: others are not counted");
+        }
+        assert_eq!(world.verdict(&first), "allowed", "{target}");
+        assert!(world.verdict(&second).starts_with("denied"), "{target}");
+        assert_eq!(world.verdict(&others), "allowed", "{target}: and are not denied");
+    }
+}
+
+#[test]
+fn a_limit_counts_what_is_too_long_to_be_remembered_and_what_is_forgotten() {
+    let rules = "[[rule]]\nname = \"flood\"\ndecide = \"deny\"\npath = [\"/w/src/**\"]\nlimit = { calls = 2, per = \"1h\" }\n\
+                 [[rule]]\nname = \"all\"\ndecide = \"allow\"\n";
+    let mut world = World::with(rules);
+    let long = write(&format!("/w/{}", "a/".repeat(5_000)));
+    assert_eq!(world.verdict(&long), "allowed");
+    assert_eq!(world.verdict(&write("/w/src/a")), "allowed");
+    assert!(world.verdict(&write("/w/src/b")).starts_with("denied"));
+    let mut world = World::with(rules);
+    let session = session_id(1);
+    let now = world.now;
+    for _ in 0..=10_000 {
+        world.state.recall(session, &write("/w/other").facts, now, crate::state::Recalled::Allowed);
+    }
+    assert!(world.verdict(&write("/w/src/a")).starts_with("denied"), "there may have been such calls among them");
+    world.now = T0.plus_ms(2 * HOUR_MS);
+    assert_eq!(world.verdict(&write("/w/src/a")), "allowed", "they are out of the limit's time");
+}
+
+#[test]
 fn outside_content_taints_the_session_once_it_is_let_in() {
     let tainted = |world: &World| world.state.sessions[&session_id(1)].tainted;
     let mut world = World::with("[[rule]]\nname = \"in\"\ndecide = \"allow\"\npath = [\"${workspace}/**\"]\n");

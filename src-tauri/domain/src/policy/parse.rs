@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Digest,
-    state::{COUNTED_FOR_MS, MAX_COUNTED},
+    counted::{COUNTED_FOR_MS, MAX_COUNTED},
     time::{DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS},
 };
 
@@ -201,7 +201,7 @@ impl Source<'_> {
         Ok(Hours { days: rule.days.as_ref().map(|days| days.get_ref().clone()), between, zone })
     }
 
-    /// A limit counts what a session called before, of which only tool and action are remembered.
+    /// A limit counts what a session called before: as many calls and for as long as are remembered.
     fn limit(&self, rule: &file::Rule, limit: &Spanned<file::Limit>) -> Result<Limit, PolicyError> {
         let file::Limit { calls, per } = limit.get_ref();
         if rule.decide == Decide::Allow {

@@ -146,6 +146,7 @@ impl Rule {
             && self.has_action_of(subject)
             && self.protected.is_none_or(|wanted| wanted == is_protected(subject))
             && self.target.matches(subject, &view.session.workspace)
+            && self.limit.is_none_or(|limit| self.is_past(limit, view))
         {
             self.condition(view, subject)
         } else {
@@ -209,11 +210,20 @@ impl Rule {
             && self.tainted.is_none_or(|wanted| wanted == session.tainted)
             && self.input.as_ref().is_none_or(|wanted| has_parts(&view.judged.input, wanted))
             && self.hours.include(view.now)
-            && self.limit.is_none_or(|limit| {
-                let counts = |tool: &str, action: Action| self.tools.covers(tool, reading) && self.has_action(action);
-                let before = view.state.calls_since(session.id, view.now.plus_ms(-limit.per_ms), counts);
-                before.saturating_sub(usize::from(view.counted)) >= limit.calls
-            })
+    }
+
+    /// Whether the session has made so many calls before that this rule is about. Only rules that take away have a
+    /// limit, so they are counted widely.
+    fn is_past(&self, limit: Limit, view: &View<'_>) -> bool {
+        let session = view.session;
+        let is_of = |tool: &str| self.tools.covers(tool, Reading::Wide);
+        let is_about = |subject: &Subject| {
+            self.has_action_of(subject)
+                && self.protected.is_none_or(|wanted| wanted == is_protected(subject))
+                && self.target.matches(subject, &session.workspace)
+        };
+        let before = view.state.calls_since(session.id, view.now.plus_ms(-limit.per_ms), is_of, is_about);
+        before.saturating_sub(usize::from(view.counted)) >= limit.calls
     }
 
     fn has_action(&self, action: Action) -> bool {
