@@ -16,6 +16,9 @@ pub struct CallFacts {
     /// The client's own id of the call, where it gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
+    /// The sub-agent that makes it, or the call that started that, as the client names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// The folder the client says it is in.
     pub cwd: PathText,
     /// The strongest action among the subjects.

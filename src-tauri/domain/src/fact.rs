@@ -156,6 +156,9 @@ pub enum Fact {
         /// The grant given with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<GrantId>,
+        /// Where a grant's word was not enough: the others that cover the rest of the call, each used once by this.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<GrantId>,
     },
     /// A no.
     ApprovalDenied {

@@ -281,8 +281,11 @@ impl State {
                     }
                 }
             }
-            Fact::ApprovalApproved { approval, by, note, digest, .. } => {
+            Fact::ApprovalApproved { approval, by, note, digest, also, .. } => {
                 if let By::Grant { grant } = by {
+                    self.use_grant(*grant, at_ms);
+                }
+                for grant in also {
                     self.use_grant(*grant, at_ms);
                 }
                 self.settle(

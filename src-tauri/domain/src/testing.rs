@@ -170,6 +170,7 @@ pub(crate) fn call_with(tool: &str, subjects: Vec<Subject>, input: Value) -> Jud
         facts: CallFacts {
             tool: tool.to_owned(),
             call_id: None,
+            parent: None,
             cwd: PathText::from("/w"),
             action: Action::strongest(subjects.iter().map(Subject::action)),
             subjects,

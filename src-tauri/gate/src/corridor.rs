@@ -27,6 +27,8 @@ pub struct Ask {
     pub session: SessionId,
     /// The client's own id of it.
     pub call_id: Option<String>,
+    /// The sub-agent that makes it, as the client names it.
+    pub parent: Option<String>,
     /// The tool's name as the client sent it.
     pub tool: String,
     /// The input's JSON, byte for byte as the client sent it.
@@ -308,7 +310,9 @@ impl Gate {
                     call_id: ask.call_id.as_deref(),
                     definition: ask.definition,
                 };
-                placet_subject::judge(&call, &known)
+                let mut judged = placet_subject::judge(&call, &known);
+                judged.facts.parent = ask.parent;
+                judged
             })
             .await
             .map_err(|_| RefusalCode::NotWritten.because("The call could not be looked at; it is denied."))
@@ -374,6 +378,7 @@ impl Gate {
         let ask = Ask {
             session: ran.session,
             call_id: ran.call_id,
+            parent: None,
             tool: ran.tool,
             input: ran.input,
             definition: None,
@@ -443,6 +448,7 @@ pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
     Ask {
         session: approval.session,
         call_id: facts.call_id.clone(),
+        parent: facts.parent.clone(),
         tool: facts.tool.clone(),
         input,
         definition: facts.subjects.iter().find_map(|subject| match subject {

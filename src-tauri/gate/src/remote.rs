@@ -168,7 +168,7 @@ impl Remote {
             hold_ms: ask.hold_ms.and_then(|ms| u64::try_from(ms).ok()),
             can_edit: ask.can_edit,
             can_rewrite: ask.can_rewrite,
-            parent: None,
+            parent: ask.parent.clone(),
         };
         let mut gone_since = None;
         loop {

@@ -217,11 +217,16 @@ fn no_session() -> ErrorBody {
     ErrorBody::invalid_params("name the session, or begin one over this connection first".to_owned())
 }
 
+/// The longest name of a sub-agent, in bytes.
+const MOST_OF_A_NAME: usize = 256;
+
 fn ask(session: SessionId, asked: CallCheck, waiter: Option<Waiter>) -> Ask {
     let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
     Ask {
         session,
         call_id: asked.call_id,
+        // A name is short; what is longer names nobody.
+        parent: asked.parent.filter(|parent| parent.len() <= MOST_OF_A_NAME),
         tool: asked.tool,
         input: Arc::from(asked.input.get().as_bytes()),
         definition: asked.definition,

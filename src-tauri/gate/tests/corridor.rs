@@ -81,6 +81,7 @@ impl House {
         Ask {
             session,
             call_id: Some(call.to_owned()),
+            parent: None,
             tool: tool.to_owned(),
             input: Arc::from(input.to_string().into_bytes()),
             definition: None,
@@ -805,5 +806,31 @@ async fn a_workspace_that_holds_everything_does_not_open_the_keys_in_it() {
         let told = gate.check(Ask { hold_ms: Some(1), ..ask }, None).await.unwrap();
         assert_eq!(told.answer.decision, Decision::Deny, "{path}");
     }
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whose_sub_agent_calls_is_shown_and_kept_and_is_no_other_call() {
+    let house = House::new();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    let plain = house.write(session, "c1", "src/a.rs", "x");
+    let asked = ask_beside(&gate, Ask { parent: Some("explorer-7".to_owned()), ..plain });
+    let item = wait_for(&desk, 1).await.remove(0);
+    let detail = desk.call("approvals.get", json!({ "id": item["id"] })).await.unwrap();
+    assert_eq!(detail["parent"], "explorer-7");
+    let without = ask_beside(&gate, house.write(session, "c2", "src/a.rs", "x"));
+    let items = wait_for(&desk, 2).await;
+    assert_eq!(items[0]["digest"], items[1]["digest"], "who asks is no part of what would run");
+    for item in &items {
+        desk.call("approvals.deny", json!({ "id": item["id"] })).await.unwrap();
+    }
+    asked.await.unwrap();
+    without.await.unwrap();
+    gate.close().await;
+    let gate = house.open().await;
+    let detail = gate.desk(Seat::Supervisor).call("approvals.get", json!({ "id": item["id"] })).await.unwrap();
+    assert_eq!(detail["parent"], "explorer-7", "it is in the history");
     gate.close().await;
 }

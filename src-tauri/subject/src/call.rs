@@ -86,6 +86,7 @@ pub fn judge(call: &RawCall<'_>, known: &Known) -> Judged {
     let facts = CallFacts {
         tool: call.tool.to_owned(),
         call_id: call.call_id.map(str::to_owned),
+        parent: None,
         cwd: call.cwd.clone(),
         action: Action::strongest(reading.subjects.iter().map(Subject::action)),
         grantable: grantable(&reading),

@@ -109,6 +109,8 @@ export interface ApprovalDetail extends ApprovalItem {
   card: Card;
   cwd: PathText;
   call_id?: string;
+  /** The sub-agent that makes it, as the client names it. */
+  parent?: string;
   rule?: string;
   rule_reason: string;
   flags_explained: FlagExplained[];

@@ -176,6 +176,7 @@ impl Agent {
         let ask = Ask {
             session: self.session,
             call_id: Some(call_id.clone()),
+            parent: None,
             tool: scripted.tool.to_owned(),
             input: input.to_string().into_bytes().into(),
             definition: None,

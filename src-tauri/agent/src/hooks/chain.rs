@@ -194,6 +194,7 @@ fn ask(call: &Call, id: String, tool: &str, input: Arc<[u8]>, again: Option<Appr
     Ask {
         session: call.context.session(),
         call_id: Some(id),
+        parent: None,
         tool: tool.to_owned(),
         input,
         definition: None,

@@ -70,6 +70,7 @@ pub(super) fn approve(state: &State, yes: &Yes, now: At) -> Result<Decided, Refu
         digest: yes.digest,
         note: yes.note.map(str::to_owned),
         grant: issued.as_ref().map(|g| g.id),
+        also: Vec::new(),
     });
     let grant = issued.as_ref().map(|g| g.id);
     if let Some(issued) = issued {

@@ -1,13 +1,13 @@
 //! Grants: given, used up, taken back; and a new policy, which answers what waits just as a new grant does.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     Approval, ApprovalId, ApprovalState, At, By, Fact, Grant, GrantId, GrantState, Judged, Policy, Refusal,
     RefusalCode, Ruling, Scope, SessionId, State,
     decide::{Changed, Decided, Outcome},
     fact::DeniedBy,
-    grant::{Effect, GrantWho, grant_of, scope::Given},
+    grant::{Covers, Effect, GrantWho, allows, grant_of, scope::Given},
     judge::{Bench, Spent, judge_again, judge_with},
 };
 
@@ -34,24 +34,26 @@ pub(super) fn issue(
 
 /// What a new grant answers at once, oldest first, counting its uses; and its end, where these use it up.
 pub(super) fn answer_waiting(state: &State, grant: &Grant, except: Option<ApprovalId>, now: At) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = answered(state, grant, except, now)
+    let (answered, spent) = answered(state, grant, except, now);
+    let mut facts: Vec<Fact> = answered
         .into_iter()
-        .map(|approval| match grant.effect {
+        .map(|(approval, also)| match grant.effect {
             Effect::Allow => Fact::ApprovalApproved {
                 approval: approval.id,
                 by: By::Grant { grant: grant.id },
                 digest: approval.judged.facts.digest,
                 note: None,
                 grant: None,
+                also,
             },
             Effect::Deny => {
                 Fact::ApprovalDenied { approval: approval.id, by: By::Grant { grant: grant.id }, note: None }
             }
         })
         .collect();
-    if grant.effect == Effect::Allow && grant.uses_left.is_some_and(|left| facts.len() >= left as usize) {
-        facts.push(Fact::GrantEnded { grant: grant.id, how: GrantState::Exhausted });
-    }
+    let uses_left = |id: &GrantId| if *id == grant.id { Some(grant) } else { state.grants.get(id) }?.uses_left;
+    let used_up = spent.into_iter().filter(|(id, uses)| uses_left(id).is_some_and(|left| *uses >= left));
+    facts.extend(used_up.map(|(grant, _)| Fact::GrantEnded { grant, how: GrantState::Exhausted }));
     if grant.effect == Effect::Deny {
         facts.extend(voided(state, now, |approval| {
             let session = state.sessions.get(&approval.session)?;
@@ -65,10 +67,16 @@ pub(super) fn answer_waiting(state: &State, grant: &Grant, except: Option<Approv
 
 /// Which waiting approvals a grant would answer.
 pub(crate) fn would_answer(state: &State, grant: &Grant, except: Option<ApprovalId>, now: At) -> Vec<ApprovalId> {
-    answered(state, grant, except, now).into_iter().map(|approval| approval.id).collect()
+    answered(state, grant, except, now).0.into_iter().map(|(approval, _)| approval.id).collect()
 }
 
-fn answered<'s>(state: &'s State, grant: &Grant, except: Option<ApprovalId>, now: At) -> Vec<&'s Approval> {
+/// Each with the other grants that it needs; and how often each grant is used by all of them.
+fn answered<'s>(
+    state: &'s State,
+    grant: &Grant,
+    except: Option<ApprovalId>,
+    now: At,
+) -> (Vec<(&'s Approval, Vec<GrantId>)>, Spent) {
     let mut spent = Spent::new();
     let mut answered = Vec::new();
     for approval in waiting(state, now).filter(|a| Some(a.id) != except) {
@@ -78,20 +86,20 @@ fn answered<'s>(state: &'s State, grant: &Grant, except: Option<ApprovalId>, now
         }
         let bench = Bench { policy: &state.policy, state, extra: Some(grant), spent: &spent, counted: true };
         match judge_with(&bench, &approval.judged, session, now) {
-            Ruling::Deny { by: DeniedBy::Grant { grant: by }, .. } if by == grant.id => answered.push(approval),
-            // Another grant with counted uses would have to be counted too, and a fact names only one: it stays.
-            Ruling::Allow { grants, .. } if grants.contains(&grant.id) && only_counts(state, &grants, grant.id) => {
-                *spent.entry(grant.id).or_default() += 1;
-                answered.push(approval);
+            Ruling::Deny { by: DeniedBy::Grant { grant: by }, .. } if by == grant.id => {
+                answered.push((approval, Vec::new()));
+            }
+            Ruling::Allow { grants, .. } if grants.contains(&grant.id) => {
+                for id in &grants {
+                    *spent.entry(*id).or_default() += 1;
+                }
+                let others = grants.into_iter().filter(|id| *id != grant.id).collect();
+                answered.push((approval, others));
             }
             Ruling::Allow { .. } | Ruling::Deny { .. } | Ruling::Ask { .. } => {}
         }
     }
-    answered
-}
-
-fn only_counts(state: &State, grants: &[GrantId], counted: GrantId) -> bool {
-    grants.iter().all(|id| *id == counted || state.grants.get(id).is_some_and(|grant| grant.uses_left.is_none()))
+    (answered, spent)
 }
 
 fn waiting(state: &State, now: At) -> impl Iterator<Item = &Approval> {
@@ -116,7 +124,7 @@ pub(super) fn used_up(state: &State, grants: &[GrantId]) -> Vec<Fact> {
 /// Grants that a call leads to and whose ground is gone: their folder was replaced, their tool is another.
 pub(super) fn dead(state: &State, judged: &Judged, session: SessionId) -> Vec<Fact> {
     let Some(session) = state.sessions.get(&session) else { return Vec::new() };
-    let mut ids = std::collections::BTreeSet::new();
+    let mut ids = BTreeSet::new();
     for subject in &judged.facts.subjects {
         for id in state.index.near(Effect::Allow, session, &judged.facts, subject) {
             if state.grants.get(&id).is_some_and(|grant| state.is_dead(grant, subject)) {
@@ -129,7 +137,7 @@ pub(super) fn dead(state: &State, judged: &Judged, session: SessionId) -> Vec<Fa
 
 /// The gate found that what these grants were given for is not there any more.
 pub(super) fn bury(state: &State, ids: &[GrantId]) -> Decided {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let facts = ids
         .iter()
         .filter(|id| state.grants.contains_key(id) && seen.insert(**id))
@@ -152,7 +160,7 @@ pub(super) fn end_with_session(state: &State, session: SessionId) -> Vec<Fact> {
 pub(super) fn revoke(state: &State, ids: &[GrantId], by: &By, note: Option<&str>, now: At) -> Decided {
     let mut facts = Vec::new();
     let mut outcomes = Vec::with_capacity(ids.len());
-    let mut taken = std::collections::BTreeSet::new();
+    let mut taken = BTreeSet::new();
     for id in ids {
         let active = state.grants.contains_key(id);
         let first_time = active && taken.insert(*id);
@@ -161,11 +169,23 @@ pub(super) fn revoke(state: &State, ids: &[GrantId], by: &By, note: Option<&str>
         }
         outcomes.push(Changed { id: id.to_string(), state: active.then_some("revoked"), changed: first_time });
     }
-    facts.extend(voided(state, now, |approval| match approval.state.by() {
-        Some(By::Grant { grant }) if taken.contains(grant) => Some("The grant was taken back.".to_owned()),
-        _ => None,
-    }));
+    facts.extend(voided(state, now, |approval| rests_on(state, approval, &taken, now)));
     Decided { facts, outcome: Outcome::Each(outcomes) }
+}
+
+/// Whether a yes that a grant gave rests on one of those that are taken back: that very one, or one that covers some
+/// of the call beside it.
+fn rests_on(state: &State, approval: &Approval, taken: &BTreeSet<GrantId>, now: At) -> Option<String> {
+    let Some(By::Grant { grant }) = approval.state.by() else { return None };
+    let session = state.sessions.get(&approval.session)?;
+    let call = &approval.judged.facts;
+    // Whether its folder was replaced since is not known now, and does not matter: it is gone either way.
+    let covers = |grant: &Grant| {
+        let grant = Grant { root: None, ..grant.clone() };
+        call.subjects.iter().any(|subject| allows(&grant, state, call, subject, session, now) == Covers::Yes)
+    };
+    let rests = taken.contains(grant) || taken.iter().filter_map(|id| state.grants.get(id)).any(covers);
+    rests.then(|| "The grant was taken back.".to_owned())
 }
 
 pub(super) fn shorten(state: &State, id: GrantId, expires_at_ms: At, now: At) -> Result<Decided, Refusal> {
@@ -192,6 +212,7 @@ pub(super) fn load_policy(state: &State, policy: &Arc<Policy>, now: At) -> Decid
                     digest: approval.judged.facts.digest,
                     note: None,
                     grant: None,
+                    also: Vec::new(),
                 });
             }
             // What now needs grants as well was not answered by a rule; the person still may.

@@ -265,6 +265,45 @@ fn a_new_grant_answers_what_waits_oldest_first_and_counts_uses() {
     assert_eq!(world.state.approvals[&second].state.reason(), Some("grant"));
 }
 
+/// Two files of one call, each under a folder of its own.
+fn both(a: &str, b: &str) -> Judged {
+    call("Write", vec![Subject::Path(path(Action::Write, a)), Subject::Path(path(Action::Write, b))])
+}
+
+#[test]
+fn what_waits_may_use_several_counted_grants_at_once() {
+    let mut world = World::new();
+    let [one, two, three] = ["1", "2", "3"].map(|n| world.ask(&both(&format!("/w/a/{n}"), &format!("/w/b/{n}"))));
+    let in_a = world.given(&write("/w/a/x"), Scope { uses: Some(3), ..scope(folder("/w/a")) });
+    assert_eq!(world.state.approvals[&one].state.word(), "pending", "half of it is covered");
+    let id = world.ask(&write("/w/b/x"));
+    let in_b = world.grant(id, Scope { uses: Some(2), ..scope(folder("/w/b")) }).unwrap();
+    for id in [one, two] {
+        assert_eq!(world.state.approvals[&id].state.by(), Some(&By::Grant { grant: in_b }));
+    }
+    assert_eq!(world.state.approvals[&three].state.word(), "pending", "the second grant is used up");
+    assert_eq!(world.state.ended.back().map(|grant| (grant.id, grant.state)), Some((in_b, GrantState::Exhausted)));
+    let first = &world.state.grants[&in_a];
+    assert_eq!((first.uses_left, first.used), (Some(1), 2), "each call used the first grant too");
+}
+
+#[test]
+fn a_yes_that_rests_on_two_grants_is_void_when_either_is_taken_back() {
+    for first_is_taken in [true, false] {
+        let mut world = World::new();
+        let waiting = world.ask(&both("/w/a/1", "/w/b/1"));
+        let in_a = world.given(&write("/w/a/x"), scope(folder("/w/a")));
+        let unrelated = world.given(&write("/w/c/x"), scope(folder("/w/c")));
+        let id = world.ask(&write("/w/b/x"));
+        let in_b = world.grant(id, scope(folder("/w/b"))).unwrap();
+        let revoke = |grant| Command::Revoke { grants: vec![grant], by: By::User, note: None };
+        world.run(&revoke(unrelated)).unwrap();
+        assert_eq!(world.state.approvals[&waiting].state.word(), "approved");
+        world.run(&revoke(if first_is_taken { in_a } else { in_b })).unwrap();
+        assert_eq!(world.state.settled[&waiting].state.word(), "void");
+    }
+}
+
 #[test]
 fn a_deny_grant_answers_what_waits_and_voids_what_is_not_fetched() {
     let mut world = World::new();

@@ -174,6 +174,7 @@ impl Desk {
             input: (*approval.judged.input).clone(),
             cwd: facts.cwd.clone(),
             call_id: facts.call_id.clone(),
+            parent: facts.parent.clone(),
             rule: approval.rule.clone(),
             rule_reason: approval.reason.clone(),
             flags_explained: explained(&facts),

@@ -83,6 +83,9 @@ pub struct ApprovalDetail {
     /// The client's id of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
+    /// The sub-agent that makes it, as the client names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// The rule that says to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,

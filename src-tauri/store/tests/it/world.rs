@@ -138,6 +138,7 @@ pub(crate) fn yes(id: u64, judged: &Judged) -> Fact {
         digest: judged.facts.digest,
         note: Some("go on".to_owned()),
         grant: None,
+        also: Vec::new(),
     }
 }
 
@@ -178,6 +179,7 @@ pub(crate) fn call(tool: &str, subjects: Vec<Subject>, n: u64) -> CallFacts {
     CallFacts {
         tool: tool.to_owned(),
         call_id: Some(format!("toolu_{n}")),
+        parent: None,
         cwd: "/w".into(),
         action: Action::strongest(subjects.iter().map(Subject::action)),
         subjects,
