@@ -1,6 +1,7 @@
 //! The real window under Xvfb, a real hook process before it, and clicks as a person makes them.
 #![allow(clippy::unwrap_used, reason = "a test may end where it cannot go on")]
 
+mod agents;
 mod answers;
 mod claude_code;
 mod demo;

@@ -59,6 +59,27 @@ export const scenarios = {
     await window.close();
   },
 
+  "an agent is started from the sheet, its session opens, and it is stopped": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("4");
+    await window.id("agent-start").click();
+    await window.id("start-provider-anthropic").click();
+    assert.equal(await window.id("start-confirm").getAttribute("aria-disabled"), "true");
+    await window.id("start-workspace").fill("/home/ana/app");
+    await window.id("start-task").fill("Tidy up");
+    await window.id("start-confirm").click();
+    assert.match(await window.id("start-error").textContent(), /agent\.toml names no provider/);
+    await window.id("start-provider-demo").click();
+    assert.equal(await window.id("start-workspace").count(), 0);
+    await window.id("start-confirm").click();
+    await window.id("session-panel").waitFor();
+    await window.page.waitForFunction(() => document.querySelectorAll('[data-testid="session"]').length === 5);
+    await window.id("session-stop").click();
+    await window.page.locator('[data-testid="stop-confirm"][data-armed="true"]').click();
+    await window.page.waitForFunction(() => document.querySelectorAll('[data-testid="session"]').length === 4);
+    await window.close();
+  },
+
   "a broken policy is named by its line, and the rule that asks is shown in it": async (open) => {
     const window = await open("policy");
     await window.id("notice-policy").waitFor();

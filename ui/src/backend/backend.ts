@@ -1,3 +1,4 @@
+import type { RunOrder } from "./agent";
 import type {
   ApprovalDetail,
   ApprovalItem,
@@ -56,6 +57,10 @@ export interface Backend {
   sessionsList(filter: { running: boolean }): Promise<Page<SessionItem>>;
   /** Cancels what the session waits for and ends it. */
   sessionsStop(session: string): Promise<void>;
+  /** Starts a run of the built-in agent; it is under way when this returns. */
+  agentStart(order: RunOrder): Promise<{ session: string }>;
+  /** Breaks off a run of the built-in agent: `no_such_session` where none runs here. */
+  agentStop(session: string): Promise<void>;
   policyGet(): Promise<PolicyState>;
   policyCheck(text: string): Promise<PolicyCheck>;
   /** `digest` is that of the text it replaces: `stale_digest` where the file is another by now. */
@@ -74,7 +79,9 @@ export type Unlisten = () => void;
 /** The wire says `<code>: <sentence>`; a person reads the sentence. */
 function sentence(message: string, code: string): string {
   const words = message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
-  return words === "" ? code : `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
+  // A file's name keeps its first letter.
+  const first = /^\S+\.\S/.test(words) ? words.charAt(0) : words.charAt(0).toUpperCase();
+  return words === "" ? code : `${first}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
 }
 
 /** Any rejection, as the shape that the window can talk about. */

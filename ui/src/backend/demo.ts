@@ -1,5 +1,6 @@
 // A gate in memory, so that the window runs and is tested in a plain browser. It keeps the same promises as the real one:
 // one settlement each, the digest that was on the screen, and no answer before the card was.
+import type { RunOrder } from "./agent";
 import type { Backend, Unlisten } from "./backend";
 import { alikeCalls, floodCalls, hostileCalls, newcomer, plainCalls } from "./demo/calls";
 import { previewOf } from "./demo/edit";
@@ -7,7 +8,7 @@ import { HOME, fakeDigest } from "./demo/make";
 import { demoGrants, demoSessions, historyCall, historyItem, policyText } from "./demo/past";
 import { checkPolicy, policyState, proposal, tryCall } from "./demo/policy";
 import { matches, statsOf } from "./demo/stats";
-import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyProposal, PolicyRuling, PolicyState, RuleSource, Scope, Snapshot, TriedCall } from "./types";
+import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyProposal, PolicyRuling, PolicyState, RuleSource, Scope, SessionItem, Snapshot, TriedCall } from "./types";
 
 const PAST = 1_200;
 const FLOOD = 10_000;
@@ -31,6 +32,7 @@ export class DemoBackend implements Backend {
   #down: boolean;
   #policy: string;
   #stopped = new Set<string>();
+  #started: SessionItem[] = [];
 
   constructor(private readonly scene: string) {
     const now = Date.now();
@@ -229,7 +231,7 @@ export class DemoBackend implements Backend {
   sessionsList({ running }: { running: boolean }): ReturnType<Backend["sessionsList"]> {
     const waiting = new Map<string, number>();
     for (const item of this.#pending()) waiting.set(item.session, (waiting.get(item.session) ?? 0) + 1);
-    const all = demoSessions(Date.now(), waiting).map((one) => (this.#stopped.has(one.id) ? { ...one, stopped_at_ms: Date.now() } : one));
+    const all = [...demoSessions(Date.now(), waiting), ...this.#started].map((one) => (this.#stopped.has(one.id) ? { ...one, stopped_at_ms: Date.now() } : one));
     return soon({ items: this.scene === "first" ? [] : all.filter((one) => (one.stopped_at_ms === undefined) === running) });
   }
 
@@ -238,6 +240,20 @@ export class DemoBackend implements Backend {
     this.#stopped.add(session);
     for (const call of this.#pending()) if (call.session === session) this.#settle(call.id, "cancelled", "user");
     this.#emit({ kind: "session_stopped", session });
+  }
+
+  async agentStart({ provider }: RunOrder): Promise<{ session: string }> {
+    await soon(undefined);
+    if (provider !== "demo") throw refuse("invalid_params", `agent.toml names no provider: add [provider] with kind = "${provider}" and a model`);
+    const session = `0193a0b1-7777-7000-8000-0000000000${10 + this.#started.length}`;
+    this.#started.push({ id: session, agent: "builtin", workspace: "/tmp/placet-demo", started_at_ms: Date.now(), calls: 0, waiting: 0 });
+    this.#emit({ kind: "session_started", session });
+    return { session };
+  }
+
+  async agentStop(session: string): Promise<void> {
+    if (!this.#started.some((one) => one.id === session)) throw refuse("no_such_session", "No run of the built-in agent has this session here.");
+    await this.sessionsStop(session);
   }
 
   policyGet(): ReturnType<Backend["policyGet"]> {

@@ -9,5 +9,6 @@ export async function chooseBackend(address: URL): Promise<Backend | undefined> 
   return new DemoBackend(address.searchParams.get("demo") || "plain");
 }
 
+export * from "./agent";
 export * from "./types";
 export { errorBody, type Backend, type Unlisten } from "./backend";

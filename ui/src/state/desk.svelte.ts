@@ -1,4 +1,5 @@
 import { errorBody, type Backend, type Unlisten } from "../backend/backend";
+import type { RunOrder } from "../backend/agent";
 import type { ApprovalItem, ErrorBody, FactMessage, Grant, HistoryFilter, RuleSource, Scope, SessionItem, Snapshot } from "../backend/types";
 import type { Place } from "../keys/keymap";
 import { text } from "../text/en";
@@ -12,12 +13,14 @@ import { PolicyDraft } from "./policy.svelte";
 import { Queue, type Grouping, type Settled } from "./queue.svelte";
 import { Selection } from "./selection.svelte";
 
-export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke" | "edit" | "policy" | "shorten" | "stop";
+export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke" | "edit" | "policy" | "shorten" | "stop" | "start";
 
 /** A call in the history, by its row or by its approval. */
 export type OpenCall = { seq: number } | { approval: string };
 
 const PAGE = 1_000;
+/** The name of our own agent at the gate. */
+export const BUILT_IN = "builtin";
 /** More arrivals at once than this are fetched as a list. */
 const SINGLY_AT_MOST = 20;
 
@@ -52,6 +55,8 @@ export class Desk {
   policyRule = $state<string | undefined>(undefined);
   /** The grants that a sheet asks about, and the session. */
   grantsAsked = $state.raw<readonly Grant[]>([]);
+  /** The session whose calls stand beside the list of sessions. */
+  sessionOpen = $state<string | undefined>(undefined);
   stopping = $state.raw<SessionItem | undefined>(undefined);
   /** What the history is to be narrowed to when it is next shown. */
   historyWanted: { filter: HistoryFilter; about: string | undefined } | undefined;
@@ -493,14 +498,33 @@ export class Desk {
     this.say(failed === undefined ? text.grants.shortened(done.length) : errorBody(failed.reason).message);
   }
 
-  /** Cancels what a session waits for and ends it. */
+  /** Starts the built-in agent and shows its session. What it was refused for is the sheet's to say. */
+  async startRun(order: RunOrder): Promise<void> {
+    const { session } = await this.backend.agentStart(order);
+    this.changes.sessions += 1;
+    this.sessionOpen = session;
+    if (this.sheet === "start") this.closeSheet();
+    this.say(text.agents.run.started);
+  }
+
+  /** Cancels what a session waits for and ends it. A run of the built-in agent is broken off, where it runs here. */
   async stopSession(session: SessionItem): Promise<void> {
     try {
-      await this.backend.sessionsStop(session.id);
+      if (!(session.agent === BUILT_IN && (await this.#stopRun(session.id)))) await this.backend.sessionsStop(session.id);
       this.changes.sessions += 1;
       this.say(text.agents.stoppedNow);
     } catch (thrown) {
       this.say(errorBody(thrown).message);
+    }
+  }
+
+  async #stopRun(session: string): Promise<boolean> {
+    try {
+      await this.backend.agentStop(session);
+      return true;
+    } catch (thrown) {
+      if (errorBody(thrown).code === "no_such_session") return false;
+      throw thrown;
     }
   }
 

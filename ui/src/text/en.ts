@@ -399,7 +399,7 @@ export const text = {
       provider: "Who answers it",
       demo: "Demo",
       demoBody: "A script answers. It works in a folder of its own that is thrown away, and nothing leaves this machine.",
-      providerBody: "The endpoint, the model and the key stand in agent.toml. Your files and the task go there.",
+      providerBody: "The endpoint, the model and the key stand in agent.toml. The task and what the agent reads go there.",
       workspace: "Workspace",
       workspaceHint: "/home/you/project",
       task: "Task",
