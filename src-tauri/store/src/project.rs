@@ -58,9 +58,9 @@ pub(crate) fn at_once(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), Store
 
 /// A grant that answers what waited is used like one that answers at once.
 fn answered_by_grant(p: &mut Projecting<'_>, approval: ApprovalId, entry: &Entry) -> Result<(), StoreError> {
-    if let Fact::ApprovalApproved { by: By::Grant { grant }, .. } = &entry.fact {
+    if let Fact::ApprovalApproved { by: By::Grant { grant }, also, .. } = &entry.fact {
         let call = approval::asked_seq(p.conn, approval)?;
-        grant::used(p, *grant, call, entry.at_ms)
+        std::iter::once(grant).chain(also).try_for_each(|grant| grant::used(p, *grant, call, entry.at_ms))
     } else if let Fact::ApprovalDenied { by: By::Grant { grant }, .. }
     | Fact::ApprovalCancelled { by: Some(By::Grant { grant }), .. } = &entry.fact
     {

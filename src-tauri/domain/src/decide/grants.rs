@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     Approval, ApprovalId, ApprovalState, At, By, Fact, Grant, GrantId, GrantState, Judged, Policy, Refusal,
-    RefusalCode, Ruling, Scope, SessionId, State,
+    RefusalCode, Ruling, Scope, SessionId, State, Subject,
     decide::{Changed, Decided, Outcome},
     fact::DeniedBy,
     grant::{Covers, Effect, GrantWho, allows, grant_of, scope::Given},
@@ -173,18 +173,28 @@ pub(super) fn revoke(state: &State, ids: &[GrantId], by: &By, note: Option<&str>
     Decided { facts, outcome: Outcome::Each(outcomes) }
 }
 
-/// Whether a yes that a grant gave rests on one of those that are taken back: that very one, or one that covers some
-/// of the call beside it.
+/// Whether a yes that a grant gave rests on one of those that are taken back: that very one, or one that covers what
+/// that one does not.
 fn rests_on(state: &State, approval: &Approval, taken: &BTreeSet<GrantId>, now: At) -> Option<String> {
     let Some(By::Grant { grant }) = approval.state.by() else { return None };
     let session = state.sessions.get(&approval.session)?;
     let call = &approval.judged.facts;
-    // Whether its folder was replaced since is not known now, and does not matter: it is gone either way.
-    let covers = |grant: &Grant| {
-        let grant = Grant { root: None, ..grant.clone() };
-        call.subjects.iter().any(|subject| allows(&grant, state, call, subject, session, now) == Covers::Yes)
+    // How it stands now, and whether its folder was replaced since, does not matter: it was enough when it answered.
+    let covers = |grant: &Grant, subject: &Subject| {
+        let then = Grant {
+            root: None,
+            state: GrantState::Active,
+            uses_left: None,
+            expires_at_ms: At(i64::MAX),
+            ..grant.clone()
+        };
+        allows(&then, state, call, subject, session, now) == Covers::Yes
     };
-    let rests = taken.contains(grant) || taken.iter().filter_map(|id| state.grants.get(id)).any(covers);
+    let answered = state.grants.get(grant).or_else(|| state.ended.iter().find(|ended| ended.id == *grant));
+    let beside = |subject: &&Subject| call.subjects.len() > 1 && answered.is_none_or(|grant| !covers(grant, subject));
+    let taken_back = || taken.iter().filter_map(|id| state.grants.get(id));
+    let rests = taken.contains(grant)
+        || call.subjects.iter().filter(beside).any(|subject| taken_back().any(|grant| covers(grant, subject)));
     rests.then(|| "The grant was taken back.".to_owned())
 }
 

@@ -44,6 +44,7 @@ fn eventful() -> World {
             digest: judged[1].facts.digest,
             note: None,
             grant: Some(given.id),
+            also: Vec::new(),
         },
         Fact::GrantIssued { grant: given.clone() },
         Fact::ApprovalApproved {
@@ -52,6 +53,7 @@ fn eventful() -> World {
             digest: judged[2].facts.digest,
             note: None,
             grant: None,
+            also: Vec::new(),
         },
     ])
     .unwrap();
