@@ -89,8 +89,8 @@ pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, 
     if subjects.iter().any(runs_placet) {
         return Ruling::Deny {
             by: DeniedBy::Policy { rule: BUILT_IN.to_owned() },
-            reason: "Agents may not start, install or remove Placet, since whoever starts it can say yes. The person \
-                     has to do it themselves."
+            reason: "Agents may not start, install or remove Placet or replace its history, since whoever does can \
+                     say yes. The person has to do it themselves."
                 .to_owned(),
         };
     }
@@ -334,11 +334,16 @@ impl Cover {
     }
 }
 
-/// Whether a command would start, install or remove Placet.
+/// Whether a command would start, install or remove Placet, or put another history in its place.
 fn runs_placet(subject: &Subject) -> bool {
     let Subject::Command(command) = subject else { return false };
-    let forbidden: [&[&str]; 4] =
-        [&["placet", "serve"], &["placet", "install"], &["placet", "uninstall"], &["placet-desktop"]];
+    let forbidden: [&[&str]; 5] = [
+        &["placet", "serve"],
+        &["placet", "install"],
+        &["placet", "uninstall"],
+        &["placet", "history", "restore"],
+        &["placet-desktop"],
+    ];
     forbidden.iter().any(|words| {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let parts = |part: &SimpleCommand| {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
-use placet_domain::{Approval, ApprovalId, ApprovalState, Fact, PathText, Subject};
+use placet_domain::{Approval, ApprovalId, ApprovalState, Fact, PathText, State, Subject};
 use tokio::{
     sync::{broadcast, mpsc},
     time::Instant,
@@ -55,6 +55,14 @@ pub(crate) async fn run(gate: Gate) {
     }
     let mut facts = gate.facts();
     let mut folders = Watched::default();
+    // A session that started before the facts were heard, or that goes on after a restart, works in its folder as well.
+    let works_on = |state: &State| {
+        let running = state.sessions.values().filter(|session| session.stopped_at_ms.is_none());
+        running.map(|session| session.workspace.clone()).collect::<BTreeSet<_>>()
+    };
+    for workspace in gate.look(works_on) {
+        folders.add_workspace(&mut watcher, &workspace);
+    }
     for approval in gate.look(|state| state.approvals.values().cloned().collect::<Vec<_>>()) {
         folders.add(&mut watcher, &approval);
     }

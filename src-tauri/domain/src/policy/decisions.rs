@@ -319,6 +319,7 @@ fn commands() {
                 ),
                 ("placet-desktop", bash(vec![part(Action::Execute, "/opt/placet-desktop")])),
                 ("placet serve under another name", linked),
+                ("placet history restore", bash(vec![part(Action::Execute, "placet history --data-dir d restore x")])),
                 ("placet uninstall, not taken apart", dark("$(which placet) ; placet uninstall codex")),
                 ("placet status", bash(vec![part(Action::Execute, "placet status")])),
             ],

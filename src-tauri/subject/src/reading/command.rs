@@ -6,6 +6,7 @@ use placet_domain::{Action, Flag, PathText, Refused, RefusedCode, Span, Subject}
 use serde_json::{Value, json};
 
 use super::act::Act;
+use super::git;
 use crate::call::malformed;
 use crate::command::{Part, Shell, understand};
 use crate::content;
@@ -39,7 +40,8 @@ impl Act<'_> {
             name: if self.tool == "PowerShell" { "powershell" } else { "bash" }.to_owned(),
             path: self.place.known.path_folders.clone(),
         };
-        let understood = understand(&text, &shell, &self.place.known.programs);
+        let mut understood = understand(&text, &shell, &self.place.known.programs);
+        git::mistrust(&mut understood, &shell.cwd);
         self.reading.flags.extend(&understood.flags);
         self.reading.once_only |= understood.budget_exceeded;
         self.reading.add(Subject::Command(understood.subject(&text, &shell)), Vec::new());
@@ -206,13 +208,17 @@ impl Act<'_> {
         let program = part.argv.first().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
         let is_ours = match program {
             "placet-desktop" => true,
-            "placet" => part.argv.iter().skip(1).any(|word| matches!(word.as_str(), "serve" | "install" | "uninstall")),
+            "placet" => part
+                .argv
+                .iter()
+                .skip(1)
+                .any(|word| matches!(word.as_str(), "serve" | "install" | "uninstall" | "restore")),
             _ => false,
         };
         if is_ours {
             self.reading.refuse(Some(Refused {
                 code: RefusedCode::SelfProtection,
-                reason: "Agents may not start Placet or change how it is installed.".to_owned(),
+                reason: "Agents may not start Placet, change how it is installed or replace its history.".to_owned(),
             }));
             self.reading.flags.push(Flag::Protected);
         }
