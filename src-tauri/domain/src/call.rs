@@ -53,8 +53,8 @@ pub struct RewrittenFrom {
 }
 
 impl CallFacts {
-    /// Whether the agent takes in content from outside by it: from the network, an MCP server, a file elsewhere, or a
-    /// command of which nobody can tell.
+    /// Whether the agent takes in content from outside by it: from the network, an MCP server, a file elsewhere, a tool
+    /// of its client that searches or reads the web, or a command of which nobody can tell.
     pub fn brings_content_in(&self) -> bool {
         self.subjects.iter().any(|subject| match subject {
             Subject::Url(_) | Subject::Mcp(_) => true,
@@ -64,7 +64,8 @@ impl CallFacts {
             Subject::Command(command) => {
                 !command.inspectable || command.commands.iter().any(|part| !part.hosts.is_empty())
             }
-            Subject::Tool(_) => false,
+            // A search of the web, a prompt sent to a model, what is typed into a program that runs.
+            Subject::Tool(tool) => matches!(tool.action, Action::Fetch | Action::Send | Action::Execute),
         })
     }
 }

@@ -371,3 +371,42 @@ fn searching_from_nowhere_is_searching_here() {
         assert!(room.judge("Glob", &json!({"pattern": pattern})).facts.refused.is_some(), "{pattern}");
     }
 }
+
+#[test]
+fn git_in_a_folder_shaped_like_a_repository_runs_what_its_files_say() {
+    let room = Room::new();
+    for file in ["trap/HEAD", "trap/objects/x", "trap/refs/x", "trap/config", "trap/sub/a", "plain/HEAD"] {
+        room.write(file, "");
+    }
+    room.write("trap/nested/.git/HEAD", "");
+    let known = Known::new("/home/dev".into(), Vec::new(), Programs::builtin().unwrap());
+    let ws = PathText::from(room.ws.to_str().unwrap());
+    let effect = |command: &str| {
+        let input = json!({"command": command}).to_string();
+        let raw = RawCall {
+            agent: "claude-code",
+            tool: "Bash",
+            input: input.as_bytes(),
+            cwd: &ws,
+            workspace: &ws,
+            call_id: None,
+            definition: None,
+        };
+        judge(&raw, &known).facts.action
+    };
+    for command in
+        ["git status", "git -C plain status", "cd plain && git log", "git -C trap/nested status", "cat trap/HEAD"]
+    {
+        assert!(effect(command).strength() < Action::Execute.strength(), "{command}");
+    }
+    for command in [
+        "git -C trap status",
+        "git -C trap/sub log --oneline",
+        "git -C plain -C ../trap diff",
+        "cd trap && git status",
+        "cd trap && cd sub && git status",
+        "cd plain; cd ../trap; git log",
+    ] {
+        assert_eq!(effect(command), Action::Execute, "{command}");
+    }
+}

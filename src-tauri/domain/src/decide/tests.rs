@@ -9,8 +9,8 @@ use crate::{
     fact::DeniedBy,
     grant::On,
     testing::{
-        HOUR_MS, T0, World, agent, approval_id, bash, call, digest_of, fetch, grant_id, part, path, read, scope,
-        session_id, verdict, write,
+        HOUR_MS, T0, World, agent, approval_id, bash, call, digest_of, fetch, grant_id, only_tool, part, path, read,
+        scope, session_id, verdict, write,
     },
     time::{DEFAULT_TIMEOUT_MS, FETCH_WITHIN_MS},
 };
@@ -618,8 +618,14 @@ fn outside_content_taints_the_session_once_it_is_let_in() {
     world.check(&write("/etc/x"));
     world.check(&bash(vec![part(Action::Execute, "make")]));
     assert!(!tainted(&world));
+    let plan = Subject::Tool(only_tool(Action::None, "TodoWrite"));
+    world.check(&call("TodoWrite", vec![plan]));
+    assert!(!tainted(&world));
     world.check(&fetch("https://a.b/"));
     assert!(tainted(&world));
+    let mut world = World::with("[[rule]]\nname = \"all\"\ndecide = \"allow\"\n");
+    world.check(&call("WebSearch", vec![Subject::Tool(only_tool(Action::Fetch, "WebSearch"))]));
+    assert!(tainted(&world), "what a search finds is content too");
 }
 
 #[test]

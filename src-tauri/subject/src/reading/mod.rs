@@ -3,6 +3,7 @@
 mod act;
 mod command;
 mod files;
+mod git;
 
 use placet_domain::card::{Content, ShownCommand};
 use placet_domain::subject::{McpSubject, ToolSubject};
