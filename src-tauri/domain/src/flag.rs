@@ -71,5 +71,5 @@ flags! {
     ParseError "parse_error" "not inspectable" "The command cannot be taken apart with certainty.";
     UnknownTool "unknown_tool" "unknown tool" "Placet does not know this tool; its whole input is shown.";
     Binary "binary" "binary" "The content is no text.";
-    ToolChanged "tool_changed" "tool changed" "The tool's description changed since it was last seen.";
+    ToolChanged "tool_changed" "tool changed" "The tool's description changed since it was last let through.";
 }

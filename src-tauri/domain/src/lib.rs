@@ -11,6 +11,7 @@ pub mod card;
 pub mod command;
 mod counted;
 pub mod decide;
+mod definitions;
 pub mod digest;
 pub mod fact;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::{
     GrantState, Judged, PathText, Policy, Session, SessionId, Subject,
     card::{Reach, Undo},
     counted::Counted,
+    definitions::Definitions,
     fact::DeniedBy,
     grant::{Effect, GrantIndex, On},
 };
@@ -60,6 +61,8 @@ pub struct State {
     pub normalizer: String,
     /// When sessions made calls that were let through or asked about, for the policy's limits.
     counted: HashMap<SessionId, Counted>,
+    /// How tools of MCP servers were described when they were last let through.
+    definitions: Definitions,
 }
 
 /// What the clock will change.
@@ -177,6 +180,11 @@ impl State {
         self.counted.get(&session).map_or(0, |counted| counted.since(since, is_of, is_about))
     }
 
+    /// Whether a tool of this call is described otherwise than when this agent was last let use it here.
+    pub(crate) fn tool_changed(&self, session: SessionId, call: &CallFacts) -> bool {
+        self.sessions.get(&session).is_some_and(|session| self.definitions.changed(session, call))
+    }
+
     /// Counts a call towards the policy's limits and marks its session as tainted where it brings content in from
     /// outside. `apply` does this; a store that loads projections instead of replaying does it for the facts
     /// `call_allowed`, `approval_asked` (`asked`) and `approval_consumed` of the last 24 hours.
@@ -185,10 +193,10 @@ impl State {
             self.counted.entry(session).or_default().add(call, at_ms);
         }
         if matches!(what, Recalled::Allowed | Recalled::Consumed)
-            && call.brings_content_in()
             && let Some(session) = self.sessions.get_mut(&session)
         {
-            session.tainted = true;
+            session.tainted |= call.brings_content_in();
+            self.definitions.allowed(session, call);
         }
     }
 
@@ -249,11 +257,13 @@ impl State {
             } => {
                 self.count_call(*session);
                 self.recall(*session, call, at_ms, Recalled::Asked);
-                let judged = judged.cloned().unwrap_or_else(|| Judged {
+                let mut judged = judged.cloned().unwrap_or_else(|| Judged {
                     facts: call.clone(),
                     input: Arc::new(Value::Null),
                     card: Arc::new(empty_card()),
                 });
+                // Deciding may have found something odd that looking at the call alone could not.
+                judged.facts.flags.clone_from(&call.flags);
                 self.put_approval(Approval {
                     id: *approval,
                     session: *session,
@@ -278,6 +288,7 @@ impl State {
                     approval.judged.facts = call.clone();
                     if let Some(judged) = judged {
                         approval.judged = judged.clone();
+                        approval.judged.facts.flags.clone_from(&call.flags);
                     }
                 }
             }

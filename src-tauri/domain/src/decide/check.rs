@@ -4,8 +4,9 @@ use crate::{
     Answer, Approval, ApprovalState, At, Check, Fact, Refusal, RefusalCode, Ruling, State,
     command::Decision,
     decide::{Decided, Outcome, grants},
+    definitions::flagged,
     fact::DeniedBy,
-    grant::sentence::plain,
+    grant::{On, sentence::plain},
     judge,
     state::{SILENCED_MS, Settled},
 };
@@ -55,6 +56,19 @@ pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Re
         Ruling::Deny { by, reason } => deny(state, check, by, reason),
         Ruling::Ask { rule, reason, timeout_ms } => ask(state, check, rule, reason, timeout_ms, now),
     };
+    let was_for_a_tool = |end: &Fact| {
+        let Fact::GrantEnded { grant, .. } = end else { return false };
+        state.grants.get(grant).is_some_and(|grant| matches!(grant.scope.on, On::McpTool(_)))
+    };
+    // A grant may be older than what is remembered of calls.
+    let tool_changed = state.tool_changed(check.session, facts) || ends.iter().any(was_for_a_tool);
+    for asked in &mut decided.facts {
+        if let Fact::ApprovalAsked { call, .. } = asked
+            && tool_changed
+        {
+            *call = flagged(call);
+        }
+    }
     ends.append(&mut decided.facts);
     Ok(Decided { facts: ends, ..decided })
 }

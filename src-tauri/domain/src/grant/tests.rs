@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Effect, GrantState, On, Past, Scope, ScopeAction, ScopeWho, True, preview};
 use crate::{
-    Action, At, By, Command, Fact, Judged, PathText, Refusal, Subject,
+    Action, At, By, Command, Fact, Flag, Judged, PathText, Refusal, Subject,
     subject::PathSubject,
     testing::{
         HOUR_MS, T0, World, bash, call, command, fetch, grant_id, link, mcp, part, path, read, scope, session_id,
@@ -407,6 +407,40 @@ fn a_tool_whose_definition_changed_is_another_tool() {
     assert_eq!(world.verdict(&defined("one")), "allowed");
     let decided = world.check(&defined("two"));
     assert_eq!(decided.facts[0], Fact::GrantEnded { grant, how: GrantState::Dead });
+    assert!(is_flagged(&world, &decided), "the person is told why it is asked again");
+}
+
+fn is_flagged(world: &World, decided: &crate::decide::Decided) -> bool {
+    let crate::decide::Outcome::Waits(id) = decided.outcome else { panic!("it was not asked: {decided:?}") };
+    let told =
+        |fact: &Fact| matches!(fact, Fact::ApprovalAsked { call, .. } if call.flags.contains(&Flag::ToolChanged));
+    let shown = world.state.approvals[&id].judged.facts.flags.contains(&Flag::ToolChanged);
+    assert_eq!(decided.facts.iter().any(told), shown, "what is shown is what is in the history");
+    shown
+}
+
+#[test]
+fn a_tool_let_through_once_and_described_otherwise_since_is_flagged() {
+    let mut world = World::new();
+    let defined = |tool: &str, text: &str| {
+        let subject =
+            crate::subject::McpSubject { definition: Some(crate::testing::digest_of(text)), ..mcp("gh", tool) };
+        call(&format!("mcp__gh__{tool}"), vec![Subject::Mcp(subject)])
+    };
+    let first = world.check(&defined("list", "one"));
+    assert!(!is_flagged(&world, &first), "it was never seen before");
+    let crate::decide::Outcome::Waits(id) = first.outcome else { panic!("{first:?}") };
+    world.deny(id).unwrap();
+    let denied = world.ask(&defined("list", "two"));
+    assert!(!world.state.approvals[&denied].judged.facts.flags.contains(&Flag::ToolChanged), "it was never allowed");
+    world.approve(denied).unwrap();
+    world.run(&Command::Consume { approval: denied }).unwrap();
+    let same = world.check(&defined("list", "two"));
+    assert!(!is_flagged(&world, &same));
+    let other = world.check(&defined("show", "one"));
+    assert!(!is_flagged(&world, &other), "another tool");
+    let changed = world.check(&defined("list", "three"));
+    assert!(is_flagged(&world, &changed));
 }
 
 #[test]
