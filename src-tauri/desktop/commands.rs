@@ -4,10 +4,14 @@
 use std::sync::Arc;
 
 use placet_gate::ErrorBody;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tauri::{AppHandle, State};
 
-use crate::opened::Opened;
+use crate::{
+    clients::{Change, Client, Clients, Listed, Told},
+    opened::Opened,
+};
 
 macro_rules! commands {
     ($($name:ident = $method:literal;)*) => {
@@ -24,7 +28,9 @@ macro_rules! commands {
 
         /// Everything the web view can call.
         pub(crate) fn handler() -> impl Fn(tauri::ipc::Invoke<tauri::Wry>) -> bool + Send + Sync + 'static {
-            tauri::generate_handler![$($name),*, start_again]
+            tauri::generate_handler![
+                $($name),*, clients_list, clients_preview, clients_prove, clients_change, start_again
+            ]
         }
     };
 }
@@ -57,6 +63,52 @@ commands! {
     resume = "resume";
     agent_start = "agent.start";
     agent_stop = "agent.stop";
+}
+
+/// Which client's settings, and what is to be done with them; to do it, with the diff that was shown.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preview {
+    client: Client,
+    change: Change,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Make {
+    client: Client,
+    change: Change,
+    diff: String,
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, ErrorBody> {
+    T::deserialize(params).map_err(|error| ErrorBody::invalid_params(error.to_string()))
+}
+
+/// Every client, as its settings are.
+#[tauri::command]
+pub(crate) async fn clients_list(clients: State<'_, Clients>) -> Result<Vec<Listed>, ErrorBody> {
+    clients.list().await
+}
+
+/// What a change of a client's settings would be.
+#[tauri::command]
+pub(crate) async fn clients_preview(clients: State<'_, Clients>, params: Value) -> Result<Told, ErrorBody> {
+    let Preview { client, change } = read(params)?;
+    clients.preview(client, change).await
+}
+
+/// What the doctor finds now; it runs the hooks that stand in the settings.
+#[tauri::command]
+pub(crate) async fn clients_prove(clients: State<'_, Clients>) -> Result<Value, ErrorBody> {
+    clients.prove().await
+}
+
+/// Changes a client's settings as it was shown.
+#[tauri::command]
+pub(crate) async fn clients_change(clients: State<'_, Clients>, params: Value) -> Result<Told, ErrorBody> {
+    let Make { client, change, diff } = read(params)?;
+    clients.change(client, change, &diff).await
 }
 
 /// Starts the app again, by the same command line, where its gate could not be opened; else nothing.

@@ -12,6 +12,7 @@ use tauri::{App, AppHandle, Emitter as _, Manager as _, WebviewUrl, WebviewWindo
 
 use crate::{
     args::Args,
+    clients::Clients,
     commands, facts,
     opened::Opened,
     placement::{self, PlacementFile},
@@ -30,6 +31,7 @@ pub(crate) fn build(args: &Args, places: &Places, opened: Arc<Opened>) -> tauri:
     tauri::Builder::default()
         .manage(opened)
         .manage(placement_file)
+        .manage(Clients::of(args.demo, &args.flags()))
         .invoke_handler(commands::handler())
         .setup(move |app| {
             let window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())

@@ -47,3 +47,38 @@ fn the_built_in_agent_is_started_in_the_window_asks_is_answered_and_is_stopped()
     window.click("place-inbox");
     window.until_count("queue-row", 0);
 }
+
+/// The settings are those of whoever runs this test, so nothing is confirmed here: what is shown is what `placet` says.
+/// That a confirmed change is made, and only the one that was shown, is tested with the command in `clients.rs`.
+#[test]
+fn each_client_is_listed_and_the_change_of_its_settings_is_shown_before_it_is_made() {
+    let ground = Ground::new(Some(ASK_EVERYTHING));
+    let window = Window::open(&ground);
+    window.click("place-agents");
+    window.until_count("client", 7);
+    assert_eq!(window.count("connect-error"), 0);
+    let before = states(&window);
+    assert!(before.iter().all(|one| !one.ends_with(' ')), "each has a state: {before:?}");
+    if window.count("client-connect") == 0 {
+        return;
+    }
+    window.click("client-connect");
+    window.until_count("sheet-client", 1);
+    assert!(window.text("client-diff").contains("hook"), "{}", window.text("client-diff"));
+    // Where the window's own places were given, the hook is told them.
+    let data = ground.data();
+    assert!(window.text("client-diff").contains(data.to_str().unwrap()), "{}", window.text("client-diff"));
+    window.until_attribute("client-confirm", "aria-disabled", None);
+    window.click("client-back");
+    window.until_count("sheet-client", 0);
+    assert_eq!(states(&window), before);
+}
+
+/// Each client's name and state.
+fn states(window: &Window) -> Vec<String> {
+    let listed = window.script(
+        "return [...document.querySelectorAll('[data-testid=client]')]
+            .map((row) => `${row.dataset.client} ${row.dataset.state ?? ''}`)",
+    );
+    listed.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+}

@@ -80,6 +80,29 @@ export const scenarios = {
     await window.close();
   },
 
+  "a client is connected after its change was shown, proved, and disconnected": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("4");
+    const gemini = window.page.locator('[data-testid="client"][data-client="gemini-cli"]');
+    assert.equal(await window.id("client").count().then(async (n) => n || (await gemini.waitFor(), window.id("client").count())), 7);
+    await gemini.locator('[data-testid="client-connect"]').click();
+    assert.match(await window.id("client-diff").textContent(), /placet hook gemini-cli/);
+    assert.equal(await window.page.locator('[data-testid="client-diff"] .ln.add').count(), 2);
+    await window.id("client-back").click();
+    assert.equal(await gemini.getAttribute("data-state"), "not_connected");
+    await gemini.locator('[data-testid="client-connect"]').click();
+    await window.page.locator('[data-testid="client-confirm"][data-armed="true"]').click();
+    await window.page.locator('[data-testid="client"][data-client="gemini-cli"][data-state="connected"]').waitFor();
+    await window.id("connect-prove").click();
+    await gemini.locator('[data-testid="client-proof"][data-state="blocked"]').waitFor();
+    await window.page.locator('[data-client="codex"] [data-testid="client-proof"][data-state="not_blocked"]').waitFor();
+    await gemini.locator('[data-testid="client-disconnect"]').click();
+    await window.page.locator('[data-testid="client-diff"] .ln.del').first().waitFor();
+    await window.page.locator('[data-testid="client-confirm"][data-armed="true"]').click();
+    await window.page.locator('[data-testid="client"][data-client="gemini-cli"][data-state="not_connected"]').waitFor();
+    await window.close();
+  },
+
   "a broken policy is named by its line, and the rule that asks is shown in it": async (open) => {
     const window = await open("policy");
     await window.id("notice-policy").waitFor();

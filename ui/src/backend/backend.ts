@@ -1,4 +1,5 @@
 import type { RunOrder } from "./agent";
+import type { ClientChange, ClientItem, ClientName, ClientProof, ClientTold } from "./clients";
 import type {
   ApprovalDetail,
   ApprovalItem,
@@ -61,6 +62,13 @@ export interface Backend {
   agentStart(order: RunOrder): Promise<{ session: string }>;
   /** Breaks off a run of the built-in agent: `no_such_session` where none runs here. */
   agentStop(session: string): Promise<void>;
+  /** Nothing is written and no hook is run; refused where there is no `placet` to ask. */
+  clientsList(): Promise<ClientItem[]>;
+  clientsPreview(client: ClientName, change: ClientChange): Promise<ClientTold>;
+  /** `diff` is the one that was shown: `not_written` where it would be another by now. */
+  clientsChange(client: ClientName, change: ClientChange, diff: string): Promise<ClientTold>;
+  /** Runs the hooks that stand in the settings, with a call that is always denied. */
+  clientsProve(): Promise<ClientProof[]>;
   policyGet(): Promise<PolicyState>;
   policyCheck(text: string): Promise<PolicyCheck>;
   /** `digest` is that of the text it replaces: `stale_digest` where the file is another by now. */

@@ -1,8 +1,10 @@
 // A gate in memory, so that the window runs and is tested in a plain browser. It keeps the same promises as the real one:
 // one settlement each, the digest that was on the screen, and no answer before the card was.
 import type { RunOrder } from "./agent";
+import type { ClientChange, ClientItem, ClientName, ClientProof, ClientTold } from "./clients";
 import type { Backend, Unlisten } from "./backend";
 import { alikeCalls, floodCalls, hostileCalls, newcomer, plainCalls } from "./demo/calls";
+import { DemoClients } from "./demo/clients";
 import { previewOf } from "./demo/edit";
 import { HOME, fakeDigest } from "./demo/make";
 import { demoGrants, demoSessions, historyCall, historyItem, policyText } from "./demo/past";
@@ -33,6 +35,7 @@ export class DemoBackend implements Backend {
   #policy: string;
   #stopped = new Set<string>();
   #started: SessionItem[] = [];
+  #clients = new DemoClients(HOME);
 
   constructor(private readonly scene: string) {
     const now = Date.now();
@@ -254,6 +257,25 @@ export class DemoBackend implements Backend {
   async agentStop(session: string): Promise<void> {
     if (!this.#started.some((one) => one.id === session)) throw refuse("no_such_session", "No run of the built-in agent has this session here.");
     await this.sessionsStop(session);
+  }
+
+  clientsList(): Promise<ClientItem[]> {
+    return soon(this.#clients.list());
+  }
+
+  clientsPreview(client: ClientName, change: ClientChange): Promise<ClientTold> {
+    return soon(this.#clients.preview(client, change));
+  }
+
+  async clientsChange(client: ClientName, change: ClientChange, diff: string): Promise<ClientTold> {
+    await soon(undefined);
+    const told = this.#clients.change(client, change, diff);
+    if (told === undefined) throw refuse("not_written", "The settings have changed since the change was shown. Nothing was written: look again.");
+    return told;
+  }
+
+  clientsProve(): Promise<ClientProof[]> {
+    return soon(this.#clients.prove());
   }
 
   policyGet(): ReturnType<Backend["policyGet"]> {

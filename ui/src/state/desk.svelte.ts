@@ -1,4 +1,5 @@
 import { errorBody, type Backend, type Unlisten } from "../backend/backend";
+import type { ClientChange, ClientTold } from "../backend/clients";
 import type { RunOrder } from "../backend/agent";
 import type { ApprovalItem, ErrorBody, FactMessage, Grant, HistoryFilter, RuleSource, Scope, SessionItem, Snapshot } from "../backend/types";
 import type { Place } from "../keys/keymap";
@@ -13,7 +14,7 @@ import { PolicyDraft } from "./policy.svelte";
 import { Queue, type Grouping, type Settled } from "./queue.svelte";
 import { Selection } from "./selection.svelte";
 
-export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke" | "edit" | "policy" | "shorten" | "stop" | "start";
+export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke" | "edit" | "policy" | "shorten" | "stop" | "start" | "client";
 
 /** A call in the history, by its row or by its approval. */
 export type OpenCall = { seq: number } | { approval: string };
@@ -49,7 +50,7 @@ export class Desk {
   theme = $state<Remembered["theme"]>("system");
   textSize = $state(100);
   /** Counted up when something of that kind happened, for screens that list it. */
-  changes = $state({ history: 0, sessions: 0, grants: 0, policy: 0 });
+  changes = $state({ history: 0, sessions: 0, grants: 0, policy: 0, clients: 0 });
   /** The call that is open in the history, and the policy line to go to. */
   open = $state.raw<OpenCall | undefined>(undefined);
   policyRule = $state<string | undefined>(undefined);
@@ -57,6 +58,8 @@ export class Desk {
   grantsAsked = $state.raw<readonly Grant[]>([]);
   /** The session whose calls stand beside the list of sessions. */
   sessionOpen = $state<string | undefined>(undefined);
+  /** The change of a client's settings that a sheet shows. */
+  clientAsked = $state.raw<{ change: ClientChange; told: ClientTold } | undefined>(undefined);
   stopping = $state.raw<SessionItem | undefined>(undefined);
   /** What the history is to be narrowed to when it is next shown. */
   historyWanted: { filter: HistoryFilter; about: string | undefined } | undefined;
@@ -496,6 +499,20 @@ export class Desk {
     this.changes.grants += 1;
     const failed = done.find((one) => one.status === "rejected");
     this.say(failed === undefined ? text.grants.shortened(done.length) : errorBody(failed.reason).message);
+  }
+
+  /** Shows a change of a client's settings before it is made. */
+  askClient(change: ClientChange, told: ClientTold): void {
+    this.clientAsked = { change, told };
+    this.openSheet("client");
+  }
+
+  /** Makes the change that was shown. What it was refused for is the sheet's to say. */
+  async changeClient(change: ClientChange, shown: ClientTold): Promise<void> {
+    const { client, backup } = await this.backend.clientsChange(shown.client, change, shown.diff);
+    this.changes.clients += 1;
+    if (this.sheet === "client") this.closeSheet();
+    this.say(text.agents.connect.done(change, text.agents.connect.names[client], backup ?? undefined));
   }
 
   /** Starts the built-in agent and shows its session. What it was refused for is the sheet's to say. */

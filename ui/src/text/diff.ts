@@ -27,3 +27,20 @@ export function diffOf(title: string, before: string, after: string): Extract<Co
   const count = (change: DiffLine["change"]): number => lines.filter((line) => line.change === change).length;
   return { kind: "diff", title: visible(title), added: count("added"), removed: count("removed"), lines };
 }
+
+/** The lines of a unified diff, with the numbers that its hunks give them; the file's two names before them are left out. */
+export function unifiedOf(diff: string): DiffLine[] {
+  const lines: DiffLine[] = [];
+  let [old, now] = [0, 0];
+  for (const line of linesOf(diff)) {
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line);
+    const spans = spansOf(line.slice(1));
+    if (hunk !== null) [old, now] = [Number(hunk[1]), Number(hunk[2])];
+    // Before the first hunk stand the names; "\" says that a file ends without a new line.
+    else if (old + now === 0 || line.startsWith("\\")) continue;
+    else if (line.startsWith("+")) lines.push({ change: "added", new: now++, spans });
+    else if (line.startsWith("-")) lines.push({ change: "removed", old: old++, spans });
+    else lines.push({ change: "same", old: old++, new: now++, spans });
+  }
+  return lines;
+}
