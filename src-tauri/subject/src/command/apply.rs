@@ -384,6 +384,7 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
             doing.raise(Action::Send);
         }
         Role::Host => host(text, doing),
+        Role::Repository => repository(text, doing),
         Role::Folder => doing.folders.push(text.to_owned()),
         Role::Program => doing.flag(Flag::RunsProgramText),
         Role::ProgramFile => {
@@ -417,6 +418,17 @@ fn perhaps_a_path(text: &str) -> Option<&str> {
     let is_range = !text.contains(':') && text.contains("..");
     let looks_like_one = text.contains(':') || path.contains(['.', '/']);
     (!path.is_empty() && (leads_out || looks_like_one && !is_range)).then_some(path)
+}
+
+/// Whom a repository's name leads to, where it says so itself.
+fn repository(text: &str, doing: &mut Doing) {
+    if text.contains("://") {
+        url(text, doing);
+    } else if text.contains('@') {
+        doing.not_known("It names another host.");
+    } else if let [first, _, _, ..] = text.split('/').collect::<Vec<_>>().as_slice() {
+        host(first, doing);
+    }
 }
 
 fn program_text(harmless: Option<()>, otherwise: &str, doing: &mut Doing) {

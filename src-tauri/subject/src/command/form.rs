@@ -22,6 +22,7 @@ pub(crate) struct Written {
     options: BTreeMap<String, WrittenOption>,
     everywhere: String,
     everywhere_values: String,
+    everywhere_repositories: String,
     operands: Option<Vec<String>>,
     least: usize,
     extra: Option<Action>,
@@ -101,6 +102,8 @@ pub(crate) enum Role {
     Send,
     /// A host.
     Host,
+    /// A repository of a forge: `OWNER/NAME`, or with the host before it, or its address; else mere text.
+    Repository,
     /// A folder in which the rest is done.
     Folder,
     /// A program's text.
@@ -139,6 +142,7 @@ impl Role {
             "url" => Self::Url,
             "send" => Self::Send,
             "host" => Self::Host,
+            "repository" => Self::Repository,
             "folder" => Self::Folder,
             "program" => Self::Program,
             "program-file" => Self::ProgramFile,
@@ -160,6 +164,7 @@ impl Role {
             Self::Text
             | Self::Format
             | Self::Host
+            | Self::Repository
             | Self::Folder
             | Self::Sed
             | Self::Awk
@@ -245,6 +250,8 @@ impl Form {
         let mut everywhere = parent.map(|p| p.everywhere.clone()).unwrap_or_default();
         add_options(&mut everywhere, &written.everywhere, Takes::Nothing, Action::None)?;
         add_options(&mut everywhere, &written.everywhere_values, Takes::Value(Role::Text), Action::None)?;
+        let repositories = &written.everywhere_repositories;
+        add_options(&mut everywhere, repositories, Takes::Value(Role::Repository), Action::None)?;
         let mut options = everywhere.clone();
         let mode = written.when.is_some();
         if mode && let Some(parent) = parent {
