@@ -303,7 +303,7 @@ fn path_006_a_folder_swapped_for_a_link_while_it_waits() {
 fn path_007_and_008_denied_names_fold() {
     // Which rule denies is the policy's; here the protected name is known in any case and accent form.
     let room = Room::new();
-    for name in [".Cursor/MCP.json", ".CURSOR/x", ".cursor/mcp.json"] {
+    for name in [".Cursor/MCP.json", ".CURSOR/x", ".cursor/mcp.json", ".placet.toml", "deep/.Placet.TOML"] {
         assert!(path_of(&room.write_call(name)).protected, "{name}");
     }
     // Two spellings of one accent are two files, and two digests.

@@ -41,6 +41,7 @@ const SETTINGS_ANYWHERE: &[&str] = &[
     ".openhands/**",
     ".github/hooks/**",
     ".github/copilot/**",
+    ".placet.toml",
     ".mcp.json",
     "mcp.json",
     ".vscode/**",
