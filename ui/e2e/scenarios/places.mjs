@@ -139,6 +139,26 @@ export const scenarios = {
     await window.close();
   },
 
+  "what the history was narrowed to comes back after a reload": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("3");
+    await window.id("history-row").first().waitFor();
+    await window.id("history-agent").selectOption("codex");
+    await window.id("history-wide").click();
+    await window.id("history-from").fill("2020-02-03 04:05");
+    await window.id("history-from").press("Enter");
+    await window.page.waitForFunction(() => (JSON.parse(localStorage.getItem("placet.window")).history ?? {}).from_ms !== undefined);
+    await window.page.reload();
+    await window.id("history-row").first().waitFor();
+    assert.equal(await window.id("history-agent").inputValue(), "codex");
+    assert.equal(await window.id("history-from").inputValue(), "2020-02-03 04:05");
+    await window.id("history-clear").click();
+    await window.page.reload();
+    await window.id("history-row").first().waitFor();
+    assert.equal(await window.id("history-agent").inputValue(), "");
+    await window.close();
+  },
+
   "without a gate and without being asked to, nothing is demonstrated": async (open) => {
     const window = await open();
     await window.page.goto(window.url);

@@ -9,7 +9,7 @@ import { Arming } from "./arming.svelte";
 import { Clock } from "./clock.svelte";
 import { isYes, Journal, type Deed } from "./journal.svelte";
 import { Judged } from "./judged.svelte";
-import { recall, remember, type Remembered } from "./memory";
+import { filterOf, recall, remember, type Remembered } from "./memory";
 import { PolicyDraft } from "./policy.svelte";
 import { Queue, type Grouping, type Settled } from "./queue.svelte";
 import { Selection } from "./selection.svelte";
@@ -61,6 +61,8 @@ export class Desk {
   /** The change of a client's settings that a sheet shows. */
   clientAsked = $state.raw<{ change: ClientChange; told: ClientTold } | undefined>(undefined);
   stopping = $state.raw<SessionItem | undefined>(undefined);
+  /** What the history was last narrowed to; comes back with the place and after a restart. */
+  #history: HistoryFilter = {};
   /** What the history is to be narrowed to when it is next shown. */
   historyWanted: { filter: HistoryFilter; about: string | undefined } | undefined;
 
@@ -96,6 +98,7 @@ export class Desk {
     this.theme = remembered.theme;
     this.textSize = remembered.textSize;
     this.#wanted = remembered.current;
+    this.#history = remembered.history;
   }
 
   #wanted: string | undefined;
@@ -314,7 +317,16 @@ export class Desk {
   }
 
   save(): void {
-    remember({ place: this.place, filter: this.queue.filter, grouping: this.queue.grouping, current: this.judged.id, theme: this.theme, textSize: this.textSize });
+    remember({ place: this.place, filter: this.queue.filter, grouping: this.queue.grouping, current: this.judged.id, theme: this.theme, textSize: this.textSize, history: this.#history });
+  }
+
+  get historyFilter(): HistoryFilter {
+    return this.#history;
+  }
+
+  keepHistoryFilter(filter: HistoryFilter): void {
+    this.#history = filterOf(filter);
+    this.save();
   }
 
   // ── Answers ──────────────────────────────────────────────────────────

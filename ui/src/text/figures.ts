@@ -42,6 +42,15 @@ export function byGrants(stats: HistoryStats, sum: Record<Series, number>): numb
   return would === 0 ? undefined : Math.round((sum.grant / would) * 100);
 }
 
+/** A moment in the words that `typedMoment` reads. */
+export function momentWords(atMs: number | undefined): string {
+  if (atMs === undefined) return "";
+  const at = new Date(atMs);
+  const two = (number: number): string => String(number).padStart(2, "0");
+  const day = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return at.getHours() + at.getMinutes() === 0 ? day : `${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
 /** A moment as a person types it: `2026-03-01`, `2026-03-01 14:30`, or `14:30` for today. Nothing typed is no bound. */
 export function typedMoment(words: string, nowMs: number): number | undefined | "unreadable" {
   const typed = /^(?:(\d{4})-(\d\d?)-(\d\d?))?(?:[ T]*(\d\d?):(\d\d))?$/.exec(words.trim());
