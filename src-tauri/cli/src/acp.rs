@@ -262,14 +262,7 @@ impl Question {
             line,
             id: id.to_owned(),
             session: params.text("sessionId")?,
-            call: Call {
-                tool,
-                input: raw.unwrap_or(whole).to_owned(),
-                id: tool_call.text("toolCallId"),
-                parent: None,
-                definition: None,
-                can_edit: false,
-            },
+            call: Call { id: tool_call.text("toolCallId"), ..Call::of(tool, raw.unwrap_or(whole).to_owned()) },
             allow: option("allow_once"),
             reject: option("reject_once"),
         })

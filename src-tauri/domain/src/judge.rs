@@ -43,6 +43,15 @@ pub enum Ruling {
 /// The rule that nobody writes and nobody can take away.
 pub const BUILT_IN: &str = "Placet's own commands";
 
+/// What [`BUILT_IN`] keeps from agents, by the words that such a command begins with.
+pub const OWN_COMMANDS: [&[&str]; 5] = [
+    &["placet", "serve"],
+    &["placet", "install"],
+    &["placet", "uninstall"],
+    &["placet", "history", "restore"],
+    &["placet-desktop"],
+];
+
 /// The tool by which the built-in agent has a person look at a call, because a hook says so or because the call may have
 /// run already. Neither a rule nor a grant answers for the person; a denial does.
 pub const CONFIRM_CALL: &str = "confirm_call";
@@ -337,14 +346,7 @@ impl Cover {
 /// Whether a command would start, install or remove Placet, or put another history in its place.
 fn runs_placet(subject: &Subject) -> bool {
     let Subject::Command(command) = subject else { return false };
-    let forbidden: [&[&str]; 5] = [
-        &["placet", "serve"],
-        &["placet", "install"],
-        &["placet", "uninstall"],
-        &["placet", "history", "restore"],
-        &["placet-desktop"],
-    ];
-    forbidden.iter().any(|words| {
+    OWN_COMMANDS.iter().any(|words| {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let parts = |part: &SimpleCommand| {
             let through_link = part.exe.as_ref().and_then(|exe| exe.as_str()).is_some_and(|exe| {

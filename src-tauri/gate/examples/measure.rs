@@ -3,30 +3,26 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a measuring program")]
 #![allow(clippy::disallowed_methods, reason = "it measures how long things take; nothing is decided by that time")]
 
+#[path = "../tests/ground/mod.rs"]
+mod ground;
+
 use std::{
     hint::black_box,
     io::BufRead as _,
     ops::ControlFlow,
     path::Path,
-    sync::{Arc, Barrier, Mutex},
+    sync::{Barrier, Mutex},
     time::{Duration, Instant},
 };
 
+use ground::{NOW, WORKSPACE, check, grants, id, known, read, rules, state};
 use placet_domain::{
-    Action, At, By, Check, Command, Digest, Entry, Fact, Grant, GrantState, Judged, PathText, Policy, Scope, Session,
-    SessionId, State,
-    command::Decision,
-    decide,
-    decide::Outcome,
-    grant::{Effect, GrantWho, On, ScopeAction, ScopeWho},
+    At, Digest, Entry, Fact, Grant, Judged, PathText, SessionId, command::Decision, decide, decide::Outcome,
 };
 use placet_store::{Body, Bucket, ChainKey, HistoryFilter, Opened, Store};
-use placet_subject::{Known, Programs, RawCall, canonical, judge, strict_json};
+use placet_subject::{canonical, strict_json};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-
-const NOW: At = At(1_790_000_000_000);
-const WORKSPACE: &str = "/nowhere/workspace";
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -63,10 +59,9 @@ fn in_turn(rounds: usize, mut one: impl FnMut(), mut other: impl FnMut()) -> (f6
 
 /// What needs no disk.
 fn alone() {
-    let call = read("file-7.txt");
+    let call = read("file-7.txt", &known());
     let with = |policy: &str, grants: Vec<Grant>| {
-        let mut state = State::of(vec![session()], Vec::new(), grants, false);
-        state.policy = Arc::new(Policy::parse(policy, Digest::new([1; 32])).unwrap());
+        let state = state(policy, grants);
         let command = check(call.clone());
         let decided = decide(&state, &command, NOW).unwrap();
         let allowed = matches!(&decided.outcome, Outcome::Answered(answer) if answer.decision == Decision::Allow);
@@ -103,7 +98,7 @@ fn alone() {
 /// What the history takes once it is long.
 fn history(folder: &Path, rows: u64) {
     let mut opened = Store::open(&folder.join("history.db"), ChainKey::new([7; 32])).unwrap();
-    let call = read("file-0.txt");
+    let call = read("file-0.txt", &known());
     let mut seq = opened.head.seq;
     while seq < rows {
         let facts = (0..1_000).map(|n| allowed(seq + n, call.clone())).collect::<Vec<_>>();
@@ -169,7 +164,7 @@ fn asked(seq: u64, number: u64, call: Judged) -> Entry {
     let sha256 = input(&call).sha256;
     let fact = Fact::ApprovalAsked {
         approval: id(number),
-        session: session().id,
+        session: id(1),
         call: call.facts,
         number: 1,
         input_sha256: sha256,
@@ -188,7 +183,7 @@ fn asked(seq: u64, number: u64, call: Judged) -> Entry {
 /// commit of its own, in turn: the same rows in the same file with the same durability.
 fn commits(folder: &Path) {
     let opened = Store::open(&folder.join("commits.db"), ChainKey::new([7; 32])).unwrap();
-    let call = read("file-0.txt");
+    let call = read("file-0.txt", &known());
     let mut store = opened.store;
     if store.head().seq == 0 {
         store.append(&[allowed(0, call.clone())], &[]).unwrap();
@@ -222,60 +217,8 @@ fn commits(folder: &Path) {
     }
 }
 
-fn id<T: std::str::FromStr>(number: u64) -> T {
-    let text = format!("0193{:04x}-{:04x}-7000-8000-{number:012x}", number >> 16 & 0xffff, number & 0xffff);
-    text.parse().unwrap_or_else(|_| panic!("{text}"))
-}
-
-fn session() -> Session {
-    Session {
-        id: id(1),
-        agent: "bench".parse().unwrap(),
-        client_session: None,
-        workspace: WORKSPACE.into(),
-        parent: None,
-        context: std::collections::BTreeMap::new(),
-        started_at_ms: NOW,
-        stopped_at_ms: None,
-        calls: 0,
-        tainted: false,
-    }
-}
-
-fn read(name: &str) -> Judged {
-    let known = Known::new("/nowhere/home".into(), vec!["/nowhere/own".into()], Programs::builtin().unwrap());
-    let input = json!({"file_path": format!("{WORKSPACE}/{name}")}).to_string();
-    let folder = PathText::from(WORKSPACE);
-    let raw = RawCall {
-        agent: "bench",
-        tool: "Read",
-        input: input.as_bytes(),
-        cwd: &folder,
-        workspace: &folder,
-        call_id: Some("call"),
-        definition: None,
-    };
-    judge(&raw, &known)
-}
-
 fn input(judged: &Judged) -> Body {
     Body::new(serde_json::to_vec(&*judged.input).unwrap())
-}
-
-fn check(judged: Judged) -> Command {
-    Command::Check(Box::new(Check {
-        approval: id(2),
-        session: id(1),
-        input_sha256: judged.facts.raw_sha256,
-        card_sha256: judged.facts.raw_sha256,
-        judged,
-        again: None,
-        deadline_ms: None,
-        waiter: None,
-        somebody_to_ask: true,
-        can_edit: false,
-        refused_rewrite: None,
-    }))
 }
 
 /// The fact behind the fact of this number: the session's start, and then a call with a name of its own.
@@ -297,57 +240,6 @@ fn allowed(head: u64, judged: Judged) -> Entry {
         Fact::CallAllowed { session, call, rules: vec!["all".into()], grants: Vec::new(), policy: digest }
     };
     Entry { seq, at_ms: NOW.plus_ms(i64::try_from(seq).unwrap()), fact }
-}
-
-fn grants(count: u64) -> Vec<Grant> {
-    (0..count).map(|number| grant(number, &format!("{WORKSPACE}/file-{number}.txt"))).collect()
-}
-
-fn grant(number: u64, path: &str) -> Grant {
-    let scope = Scope {
-        who: ScopeWho::Session,
-        action: ScopeAction::Tool,
-        on: On::Path(path.into()),
-        expires_in_ms: 3_600_000,
-        uses: None,
-    };
-    Grant {
-        id: id(1_000 + number),
-        effect: Effect::Allow,
-        scope,
-        who: GrantWho::Session { session: id(1) },
-        tool: Some("Read".into()),
-        action: Action::Read,
-        from_approval: id(3),
-        by: By::User,
-        issued_at_ms: NOW,
-        expires_at_ms: NOW.plus_ms(3_600_000),
-        uses_left: None,
-        used: 0,
-        last_used_at_ms: None,
-        root: None,
-        action_digest: None,
-        ran_in: None,
-        beside: Vec::new(),
-        definition: None,
-        normalizer: String::new(),
-        sentence: String::new(),
-        state: GrantState::Active,
-    }
-}
-
-/// So many rules about as many paths; the last of them allows the call.
-fn rules(count: usize) -> String {
-    use std::fmt::Write as _;
-    let mut text = "default = \"ask\"\n".to_owned();
-    for number in (0..count).rev() {
-        let path = format!("${{workspace}}/file-{}.txt", number + 7);
-        let _ = write!(
-            text,
-            "[[rule]]\nname = \"r{number}\"\ndecide = \"allow\"\naction = [\"read\"]\npath = [\"{path}\"]\n"
-        );
-    }
-    text
 }
 
 /// An input of so many bytes: text for the most part, as written files are, and some structure.

@@ -22,7 +22,7 @@ use crate::{
     clock::Clock,
     policy_file::PolicyFile,
     process, socket, tightening, timer,
-    upkeep::Upkeep,
+    upkeep::{DAY_MS, Upkeep},
     watch, writer,
     writer::{Loaded, Message},
 };
@@ -275,8 +275,6 @@ impl Gate {
         }
     }
 }
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 fn open_store(data: &Path) -> Result<Opened, StoreError> {
     let key = ChainKey::load_or_make(&data.join("history.key"), random)?;

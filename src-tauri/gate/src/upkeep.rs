@@ -14,7 +14,7 @@ use placet_store::{Head, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
-const DAY_MS: i64 = 24 * HOUR_MS;
+pub(crate) const DAY_MS: i64 = 24 * HOUR_MS;
 /// So many facts or inputs at a time: whoever decides meanwhile waits no longer than that takes.
 const AT_ONCE: u16 = 200;
 

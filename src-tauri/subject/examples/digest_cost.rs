@@ -42,15 +42,7 @@ fn main() {
         ("WebFetch", json!({"url": "https://docs.example.org/pool/limits", "prompt": "limits?"})),
     ] {
         let input = input.to_string();
-        let call = RawCall {
-            agent: "claude-code",
-            tool,
-            input: input.as_bytes(),
-            cwd: &cwd,
-            workspace: &cwd,
-            call_id: None,
-            definition: None,
-        };
+        let call = RawCall::in_folder("claude-code", tool, input.as_bytes(), &cwd);
         let time = median_ns(400, || {
             black_box(explain(&call, &known));
         });

@@ -33,6 +33,13 @@ pub struct RawCall<'a> {
     pub definition: Option<Digest>,
 }
 
+impl<'a> RawCall<'a> {
+    /// A call in the workspace's own folder, of which the client says no more than tool and input.
+    pub fn in_folder(agent: &'a str, tool: &'a str, input: &'a [u8], folder: &'a PathText) -> Self {
+        Self { agent, tool, input, cwd: folder, workspace: folder, call_id: None, definition: None }
+    }
+}
+
 /// What Placet knows of the machine and of itself, handed in.
 #[derive(Clone, Debug)]
 pub struct Known {

@@ -47,10 +47,7 @@ impl Room {
 
     fn judge_raw(&self, tool: &str, input: &[u8]) -> Judged {
         let ws = PathText::from(self.at("/ws").as_str());
-        judge(
-            &RawCall { agent: "claude-code", tool, input, cwd: &ws, workspace: &ws, call_id: None, definition: None },
-            &self.known(),
-        )
+        judge(&RawCall::in_folder("claude-code", tool, input, &ws), &self.known())
     }
 
     fn judge(&self, tool: &str, input: &Value) -> Judged {
@@ -434,18 +431,7 @@ fn path_017_our_own_files() {
         ("Read", room.at("/PLACET/run/gate.sock")),
     ] {
         let input = json!({"file_path": path, "content": "x"}).to_string();
-        let judged = judge(
-            &RawCall {
-                agent: "claude-code",
-                tool,
-                input: input.as_bytes(),
-                cwd: &ws,
-                workspace: &ws,
-                call_id: None,
-                definition: None,
-            },
-            &known,
-        );
+        let judged = judge(&RawCall::in_folder("claude-code", tool, input.as_bytes(), &ws), &known);
         assert_eq!(code(&judged), Some(RefusedCode::SelfProtection), "{path}");
     }
 }
@@ -461,15 +447,7 @@ fn path_017_behind_a_link() {
     let ws = PathText::from(room.at("/ws").as_str());
     for path in ["/share/placet/placet.db", "/disk/placet/new"] {
         let input = json!({"file_path": room.at(path)}).to_string();
-        let call = RawCall {
-            agent: "claude-code",
-            tool: "Read",
-            input: input.as_bytes(),
-            cwd: &ws,
-            workspace: &ws,
-            call_id: None,
-            definition: None,
-        };
+        let call = RawCall::in_folder("claude-code", "Read", input.as_bytes(), &ws);
         assert_eq!(code(&judge(&call, &known)), Some(RefusedCode::SelfProtection), "{path}");
     }
 }
@@ -489,15 +467,7 @@ fn path_019_a_command_that_changes_folder_first() {
     let known = Known { programs: Programs::builtin().unwrap(), ..room.known() };
     let ws = PathText::from(room.at("/ws").as_str());
     let input = json!({"command": "cd .claude && mv ../t settings.json"}).to_string();
-    let call = RawCall {
-        agent: "claude-code",
-        tool: "Bash",
-        input: input.as_bytes(),
-        cwd: &ws,
-        workspace: &ws,
-        call_id: None,
-        definition: None,
-    };
+    let call = RawCall::in_folder("claude-code", "Bash", input.as_bytes(), &ws);
     let judged = judge(&call, &known);
     assert!(judged.facts.flags.contains(&Flag::CwdChange), "{:?}", judged.facts.flags);
     let settings = room.at("/ws/.claude/settings.json");

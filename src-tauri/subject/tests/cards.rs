@@ -32,18 +32,7 @@ impl Room {
     fn judge_as(&self, agent: &str, tool: &str, input: &Value) -> Judged {
         let ws = PathText::from(self.ws.to_str().unwrap());
         let input = input.to_string();
-        judge(
-            &RawCall {
-                agent,
-                tool,
-                input: input.as_bytes(),
-                cwd: &ws,
-                workspace: &ws,
-                call_id: None,
-                definition: None,
-            },
-            &known(),
-        )
+        judge(&RawCall::in_folder(agent, tool, input.as_bytes(), &ws), &known())
     }
 
     fn judge(&self, tool: &str, input: &Value) -> Judged {
@@ -223,18 +212,7 @@ fn commands_down_to_the_files_they_touch() {
     let ws = PathText::from(room.ws.to_str().unwrap());
     let run = |command: &str| {
         let input = json!({"command": command, "description": "Look"}).to_string();
-        judge(
-            &RawCall {
-                agent: "claude-code",
-                tool: "Bash",
-                input: input.as_bytes(),
-                cwd: &ws,
-                workspace: &ws,
-                call_id: None,
-                definition: None,
-            },
-            &known,
-        )
+        judge(&RawCall::in_folder("claude-code", "Bash", input.as_bytes(), &ws), &known)
     };
     for command in [
         "cat src/main.rs | head -20",
@@ -383,15 +361,7 @@ fn git_in_a_folder_shaped_like_a_repository_runs_what_its_files_say() {
     let ws = PathText::from(room.ws.to_str().unwrap());
     let effect = |command: &str| {
         let input = json!({"command": command}).to_string();
-        let raw = RawCall {
-            agent: "claude-code",
-            tool: "Bash",
-            input: input.as_bytes(),
-            cwd: &ws,
-            workspace: &ws,
-            call_id: None,
-            definition: None,
-        };
+        let raw = RawCall::in_folder("claude-code", "Bash", input.as_bytes(), &ws);
         judge(&raw, &known).facts.action
     };
     for command in

@@ -56,15 +56,7 @@ fn every_payload_of_a_client_before_a_tool() {
             let Some((tool, input, cwd)) = call_of(&payload) else { continue };
             let input = serde_json::to_vec(&input).unwrap();
             let cwd = PathText::from(cwd.as_str());
-            let call = RawCall {
-                agent: &agent,
-                tool: &tool,
-                input: &input,
-                cwd: &cwd,
-                workspace: &cwd,
-                call_id: None,
-                definition: None,
-            };
+            let call = RawCall::in_folder(&agent, &tool, &input, &cwd);
             let mut explained = explain(&call, &KNOWN);
             let card = judge(&call, &KNOWN).card;
             // Which folder is the deepest that is there is the machine's, and with it the digest.

@@ -15,15 +15,7 @@ use serde_json::json;
 fn call(tool: &str, path: &str, workspace: &str) -> Judged {
     let ws = PathText::from(workspace);
     let input = json!({"file_path": path, "content": "x"}).to_string();
-    let call = RawCall {
-        agent: "claude-code",
-        tool,
-        input: input.as_bytes(),
-        cwd: &ws,
-        workspace: &ws,
-        call_id: None,
-        definition: None,
-    };
+    let call = RawCall::in_folder("claude-code", tool, input.as_bytes(), &ws);
     judge(&call, &Known::new("/home/dev".into(), Vec::new(), Programs::default()))
 }
 

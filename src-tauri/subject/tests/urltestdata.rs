@@ -49,15 +49,7 @@ fn every_address_is_read_as_the_standard_reads_it() {
 fn fetch(asked: &str) -> placet_domain::Judged {
     let cwd = PathText::from("/nowhere");
     let input = json!({"url": asked, "prompt": ""}).to_string();
-    let call = RawCall {
-        agent: "claude-code",
-        tool: "WebFetch",
-        input: input.as_bytes(),
-        cwd: &cwd,
-        workspace: &cwd,
-        call_id: None,
-        definition: None,
-    };
+    let call = RawCall::in_folder("claude-code", "WebFetch", input.as_bytes(), &cwd);
     judge(&call, &Known::new("/home/dev".into(), Vec::new(), Programs::default()))
 }
 

@@ -2,21 +2,15 @@
 `-allowed` it would run by itself, so what does not run stopped at our no."""
 import json
 
-from .common import EDITED, EVERY, SEVERAL, Ways, slow
+from .common import EDITED, EVERY, SEVERAL, Ways, deny_only, slow
 
 WAYS = Ways(free="deny-allowed")
 
 
 def a_call_of_a_sub_agent_is_asked_for_too(ground):
     """The sub-agent is allowed, and what it wants is denied: its client would have run that by itself."""
-    def answer(desk, approval):
-        if approval["tool"] == "Bash":
-            desk.deny(approval, "Not by a sub-agent.")
-        else:
-            desk.approve(approval)
-
     with ground.desk() as desk:
-        desk.answer_all(lambda approval: answer(desk, approval))
+        deny_only(desk, lambda approval: approval["tool"] == "Bash", "Not by a sub-agent.")
         summary = ground.run("sub-agent")
         assert summary["wrote"] is None, summary["files"]
         approvals = desk.ask("approvals.list")["items"]

@@ -2,7 +2,7 @@
 nothing it understands would be seen at once. Its own questions come over the app server only."""
 import json
 
-from .common import EDITED, EVERY, SEVERAL, Ways, slow
+from .common import EDITED, EVERY, SEVERAL, Ways, deny_only, slow
 
 WAYS = Ways()
 WITH_ITS_OWN_QUESTION = ("PreToolUse", "PermissionRequest", "PostToolUse")
@@ -28,14 +28,8 @@ def a_yes_settles_its_own_question_too(ground):
 
 @slow
 def a_call_of_a_sub_agent_is_asked_for_too(ground):
-    def answer(desk, approval):
-        if "out.txt" in json.dumps(approval["subjects"]):
-            desk.deny(approval, "Not by a sub-agent.")
-        else:
-            desk.approve(approval)
-
     with ground.desk() as desk:
-        desk.answer_all(lambda approval: answer(desk, approval))
+        deny_only(desk, lambda approval: "out.txt" in json.dumps(approval["subjects"]), "Not by a sub-agent.")
         summary = ground.run("sub-agent")
         assert summary["wrote"] is None, summary["files"]
         assert desk.states().count("denied") == 1, desk.ask("approvals.list")["items"]

@@ -93,16 +93,15 @@ def a_change_is_refused_where_the_client_takes_none(ground):
         assert summary["wrote"] == "hi", summary["told_model"]
 
 
+def deny_only(desk, is_meant, words):
+    """Answers whatever is asked from now on: no, with these words, to what is meant, and yes to all else."""
+    desk.answer_all(lambda approval: desk.deny(approval, words) if is_meant(approval) else desk.approve(approval))
+
+
 def calls_at_once_get_their_own_answers(ground):
     """Three calls in one turn of the model, and the second is denied."""
-    def answer(desk, approval):
-        if "out1.txt" in json.dumps(approval["subjects"]):
-            desk.deny(approval, "Not the second.")
-        else:
-            desk.approve(approval)
-
     with ground.desk() as desk:
-        desk.answer_all(lambda approval: answer(desk, approval))
+        deny_only(desk, lambda approval: "out1.txt" in json.dumps(approval["subjects"]), "Not the second.")
         summary = ground.run("parallel")
         assert sorted(desk.states()) == ["consumed", "consumed", "denied"], desk.states()
         assert sorted(summary["files"]) == ["out0.txt", "out2.txt"], summary["files"]

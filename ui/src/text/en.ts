@@ -147,7 +147,6 @@ export const text = {
     title: "What was just done",
     empty: "Nothing yet in this window.",
     cannotUndo: "A yes cannot be undone: the agent has it. A grant can be revoked under Grants; the rest is in the history.",
-    makeRule: "Make this a rule…",
     history: "Open the history",
     close: "Close",
   },
@@ -344,7 +343,6 @@ export const text = {
     was: "What it was",
     row: (seq: number) => `row ${seq.toLocaleString("en")}`,
     about: (when: string, agent: string, session: string, number: number | undefined) => `${when}, ${agent}, session ${session}${number === undefined ? "" : `, call ${number}`}`,
-    makeRule: "Make this a rule…",
     noCard: "The card of this call was not kept; it was decided without being shown.",
     event: {
       call_allowed: "Allowed", call_denied: "Denied", approval_asked: "You were asked", approval_attached: "The agent came back for its answer", approval_refreshed: "What would run changed",
@@ -435,6 +433,7 @@ export const text = {
   },
 
   policy: {
+    makeRule: "Make this a rule…",
     finishDraft: "Save or revert the change you are working on first; then make the rule.",
     inForce: (n: number) => `In force: ${count(n, "rule", "rules")}`,
     broken: "Not in force as it stands",
@@ -480,7 +479,6 @@ export const text = {
   },
 
   grants: {
-    makeRule: "Make this a rule…",
     inForce: (n: number) => `${n.toLocaleString("en")} in force`,
     rule: "A grant can be ended or shortened, never widened.",
     grant: "Grant",

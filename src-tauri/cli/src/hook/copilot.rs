@@ -51,7 +51,7 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
     let tool = payload.tool.ok_or_else(|| serde_json::Error::missing_field("toolName"))?;
     let input = unquoted(payload.input.ok_or_else(|| serde_json::Error::missing_field("toolArgs"))?);
     if asks {
-        let call = Call { tool, input, id: None, definition: None, parent: None, can_edit: event == "preToolUse" };
+        let call = Call { can_edit: event == "preToolUse", ..Call::of(tool, input) };
         return Ok(Event::Ask(caller, call));
     }
     let outcome = outcome_of(payload.result.as_deref());

@@ -50,10 +50,7 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
             (tool, unquoted(payload.tool_input.ok_or_else(|| missing("tool_input"))?))
         }
     };
-    Ok(Event::Ask(
-        caller,
-        Call { tool, input, id: None, definition: None, parent: None, can_edit: event == "preToolUse" },
-    ))
+    Ok(Event::Ask(caller, Call { can_edit: event == "preToolUse", ..Call::of(tool, input) }))
 }
 
 pub(super) fn render(place: &Place, said: &Said<'_>) -> Output {

@@ -71,6 +71,13 @@ pub(crate) struct Call {
     pub(crate) can_edit: bool,
 }
 
+impl Call {
+    /// A call of which no more is known than its tool and input, and whose client runs nothing that was changed.
+    pub(crate) fn of(tool: String, input: Box<RawValue>) -> Self {
+        Self { tool, input, definition: None, id: None, parent: None, can_edit: false }
+    }
+}
+
 /// A call that has run.
 #[derive(Debug)]
 pub(crate) struct Report {

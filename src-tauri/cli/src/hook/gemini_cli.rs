@@ -35,7 +35,7 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
     let tool = payload.tool_name.ok_or_else(|| serde_json::Error::missing_field("tool_name"))?;
     let input = payload.tool_input.ok_or_else(|| serde_json::Error::missing_field("tool_input"))?;
     if event == "BeforeTool" {
-        return Ok(Event::Ask(caller, Call { tool, input, id: None, definition: None, parent: None, can_edit: true }));
+        return Ok(Event::Ask(caller, Call { can_edit: true, ..Call::of(tool, input) }));
     }
     let outcome = if has_error(payload.tool_response.as_deref()) { "error" } else { "ok" };
     let report = Report { tool, input, id: None, outcome, output: payload.tool_response, duration_ms: 0 };

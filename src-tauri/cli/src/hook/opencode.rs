@@ -44,8 +44,7 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
     let missing = || serde_json::Error::missing_field("args");
     if event == "tool.execute.before" {
         let args = output.args.ok_or_else(missing)?;
-        let call =
-            Call { tool: input.tool, input: args, id: input.call, definition: None, parent: None, can_edit: true };
+        let call = Call { id: input.call, can_edit: true, ..Call::of(input.tool, args) };
         return Ok(Event::Ask(caller, call));
     }
     let args = input.args.ok_or_else(missing)?;

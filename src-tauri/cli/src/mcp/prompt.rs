@@ -138,14 +138,8 @@ impl Prompt {
 }
 
 fn read(arguments: &Fields) -> Option<Call> {
-    Some(Call {
-        tool: arguments.text("tool_name")?,
-        input: arguments.get("input")?.to_owned(),
-        id: arguments.text("tool_use_id"),
-        parent: None,
-        definition: None,
-        can_edit: true,
-    })
+    let (tool, input) = (arguments.text("tool_name")?, arguments.get("input")?.to_owned());
+    Some(Call { id: arguments.text("tool_use_id"), can_edit: true, ..Call::of(tool, input) })
 }
 
 /// The input goes back byte for byte: what is told to run is what was judged.

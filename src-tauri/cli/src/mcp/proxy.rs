@@ -232,7 +232,7 @@ impl Proxy {
             return self.hall.take(id).then(|| Err(early.to_owned()));
         };
         let (asker, caller) = self.who();
-        let call = Call { tool, input, definition, id: Some(id.to_owned()), parent: None, can_edit: true };
+        let call = Call { definition, id: Some(id.to_owned()), can_edit: true, ..Call::of(tool, input) };
         let meta = tool_call.params.object("_meta");
         let wait = Wait {
             hall: &self.hall,

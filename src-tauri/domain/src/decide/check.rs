@@ -62,11 +62,11 @@ pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Re
     };
     // A grant may be older than what is remembered of calls.
     let tool_changed = state.tool_changed(check.session, facts) || ends.iter().any(was_for_a_tool);
-    for asked in &mut decided.facts {
-        if let Fact::ApprovalAsked { call, .. } = asked
-            && tool_changed
-        {
-            *call = flagged(call);
+    if tool_changed {
+        for fact in &mut decided.facts {
+            if let Fact::ApprovalAsked { call, .. } = fact {
+                *call = flagged(call);
+            }
         }
     }
     ends.append(&mut decided.facts);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::{
     glob::{NameGlobs, PathGlob, below, fold},
     rule::Rule,
-    target::{Target, UrlTarget, raw_words},
+    target::{Target, UrlTarget, program_name, raw_words},
 };
 use crate::{Action, Judged, PathText, Session, Subject, subject::PathSubject};
 
@@ -63,7 +63,7 @@ impl Near {
             Target::Command(starts) => {
                 for words in starts {
                     match words.first() {
-                        Some(program) => self.programs.entry(program_of(program)).or_default().push(place),
+                        Some(program) => self.programs.entry(program_name(program)).or_default().push(place),
                         None => self.any_command.push(place),
                     }
                 }
@@ -114,7 +114,7 @@ impl Near {
                 }
                 Subject::Command(command) => {
                     take(Some(&self.any_command));
-                    let mut program = |word: &str| take(self.programs.get(&program_of(word)));
+                    let mut program = |word: &str| take(self.programs.get(&program_name(word)));
                     for part in &command.commands {
                         part.argv.first().into_iter().for_each(|word| program(word));
                         part.carrier_of.iter().filter_map(|inner| inner.first()).for_each(|word| program(word));
@@ -171,10 +171,6 @@ impl Near {
 fn literals(names: &NameGlobs) -> Option<Vec<String>> {
     let plain = |name: &str| (!name.contains(['*', '?', '[', ']', '{', '}', '\\', '!'])).then(|| fold(name));
     names.patterns()?.map(plain).collect()
-}
-
-fn program_of(word: &str) -> String {
-    fold(word.rsplit('/').next().unwrap_or(word))
 }
 
 /// Folded, with single slashes, as the fixed part of a pattern is.

@@ -132,8 +132,12 @@ pub(crate) fn command_matches(command: &CommandSubject, words: &[String]) -> boo
 /// (and what may be their values) skipped.
 pub(crate) fn words_match(argv: &[String], words: &[String]) -> bool {
     let (Some(program), Some(wanted)) = (argv.first(), words.first()) else { return false };
-    let name = |word: &str| fold(word.rsplit('/').next().unwrap_or(word));
-    name(program) == name(wanted) && rest_matches(&argv[1..], &words[1..])
+    program_name(program) == program_name(wanted) && rest_matches(&argv[1..], &words[1..])
+}
+
+/// A program's name as rules read it: without folders, case folded.
+pub(super) fn program_name(word: &str) -> String {
+    fold(word.rsplit('/').next().unwrap_or(word))
 }
 
 fn rest_matches(argv: &[String], words: &[String]) -> bool {

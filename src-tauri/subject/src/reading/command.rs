@@ -2,7 +2,7 @@
 
 use placet_domain::card::{ShownCommand, ShownEffect};
 use placet_domain::subject::UrlSubject;
-use placet_domain::{Action, Flag, PathText, Refused, RefusedCode, Span, Subject};
+use placet_domain::{Action, Flag, OWN_COMMANDS, PathText, Refused, RefusedCode, Span, Subject};
 use serde_json::{Value, json};
 
 use super::act::Act;
@@ -206,15 +206,12 @@ impl Act<'_> {
     /// An agent may not start a gate, take one over or put its hook out of a client's settings.
     fn protect_ourselves(&mut self, part: &Part) {
         let program = part.argv.first().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
-        let is_ours = match program {
-            "placet-desktop" => true,
-            "placet" => part
-                .argv
-                .iter()
-                .skip(1)
-                .any(|word| matches!(word.as_str(), "serve" | "install" | "uninstall" | "restore")),
-            _ => false,
-        };
+        // Read more widely than the rule does: the last of its words may stand anywhere behind the program.
+        let is_ours = OWN_COMMANDS.iter().any(|words| match words {
+            [name] => *name == program,
+            [name, .., last] => *name == program && part.argv.iter().skip(1).any(|word| word == last),
+            [] => false,
+        });
         if is_ours {
             self.reading.refuse(Some(Refused {
                 code: RefusedCode::SelfProtection,
