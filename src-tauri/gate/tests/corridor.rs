@@ -3,13 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "a test may end where it cannot go on")]
 
 use std::{
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use placet_domain::{ApprovalId, Fact, PathText, SessionId, command::Decision};
+use placet_domain::{ApprovalId, At, Entry, Fact, PathText, SessionId, command::Decision};
 use placet_gate::{Ask, Desk, Flags, Gate, Host, Options, Places, Ran, Seat, Told, Verdict, open};
+use placet_store::{ChainKey, Store};
 use serde_json::{Value, json};
 
 const POLICY: &str = r#"
@@ -644,6 +646,50 @@ async fn a_rule_is_proposed_from_an_approval_and_put_by_the_person_and_then_deci
     assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow, "what waits is judged by it");
     let stale = desk.call("policy.put", json!({ "text": POLICY, "digest": proposed["digest"] })).await.unwrap_err();
     assert_eq!(stale.data["code"], "stale_digest");
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_counts_the_calls_of_the_last_seven_days() {
+    let house = House::new();
+    let policy = house.dir.path().join("config/policy.toml");
+    std::fs::write(&policy, "[[rule]]\nname = \"writing\"\ndecide = \"allow\"\naction = [\"write\"]\n").unwrap();
+    let gate = house.open().await;
+    let mut facts = gate.facts();
+    let session = house.session(&gate, "s1").await;
+    for (call, file) in [("c1", "src/a.rs"), ("c2", "src/b.rs"), ("c3", "src/c.rs")] {
+        let told = gate.check(house.write(session, call, file, "x"), None).await.unwrap();
+        assert_eq!(told.answer.decision, Decision::Allow);
+    }
+    gate.close().await;
+    // The same history, told as of another day: a session nine days ago, its calls eight, six and five days ago.
+    let data = house.dir.path().join("data");
+    std::fs::remove_dir_all(&data).unwrap();
+    std::fs::DirBuilder::new().mode(0o700).create(&data).unwrap();
+    let now = At(i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap());
+    let mut days_ago = [9, 8, 6, 5].into_iter();
+    let mut seq = 0;
+    let mut past = Vec::new();
+    while let Ok(entry) = facts.try_recv() {
+        if let Fact::SessionStarted { .. } | Fact::CallAllowed { .. } = entry.fact {
+            seq += 1;
+            let at_ms = now.plus_ms(-days_ago.next().unwrap() * 24 * 60 * 60 * 1_000);
+            past.push(Entry { seq, at_ms, fact: entry.fact.clone() });
+        }
+    }
+    assert_eq!(past.len(), 4);
+    let key = ChainKey::load_or_make(&data.join("history.key"), || [7; 32]).unwrap();
+    Store::open(&data.join("history.db"), key).unwrap().store.append(&past, &[]).unwrap();
+    std::fs::write(&policy, POLICY).unwrap();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s2").await;
+    let _asked = ask_beside(&gate, house.write(session, "c4", "src/d.rs", "x"));
+    let item = wait_for(&desk, 1).await.remove(0);
+    let scope = json!({ "who": "agent", "on": { "folder": house.workspace.join("src") }, "expires_in_ms": 60_000 });
+    let preview = desk.call("grants.preview", json!({ "approval": item["id"], "scope": scope })).await.unwrap();
+    let examples = preview["examples"].as_array().unwrap();
+    assert_eq!((preview["matched"].as_u64(), examples.len()), (Some(2), 2), "{preview}");
     gate.close().await;
 }
 

@@ -331,6 +331,24 @@ fn commands() {
 }
 
 #[test]
+fn what_several_contexts_set_comes_together_and_the_last_in_the_file_stands() {
+    let policy = policy(
+        "[[context]]\nagent = [\"*\"]\nset = { user = \"u_004\", tier = \"free\" }\n\
+         [[context]]\nagent = [\"codex\"]\nset = { tier = \"team\" }\n\
+         [[context]]\nagent = [\"claude-code\", \"codex\"]\nset = { region = \"eu\" }\n",
+    );
+    for (agent, expected) in [
+        ("codex", vec![("region", "eu"), ("tier", "team"), ("user", "u_004")]),
+        ("claude-code", vec![("region", "eu"), ("tier", "free"), ("user", "u_004")]),
+        ("gemini-cli", vec![("tier", "free"), ("user", "u_004")]),
+    ] {
+        let known = policy.context_for(&agent.parse().unwrap());
+        let found: Vec<(&str, &str)> = known.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(found, expected, "{agent}");
+    }
+}
+
+#[test]
 fn conditions_hours_and_the_rest() {
     let lookup = |input| call_with("lookup_user", vec![Subject::Tool(only_tool(Action::Other, "lookup_user"))], input);
     let own = rule("decide = \"deny\"\ntool = [\"lookup_user\"]\nwhen = 'input.user_id != context.user'");

@@ -6,7 +6,7 @@ use placet_domain::{
     grant::{Past, preview},
 };
 use placet_ipc::ErrorBody;
-use placet_store::{CallLife, GrantFilter, GrantRow, HistoryFilter};
+use placet_store::{CallDecision, CallLife, GrantFilter, GrantRow, HistoryFilter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -134,7 +134,11 @@ impl Desk {
     }
 }
 
+/// A call of the past. What still waits is none: it is told as what would be answered beside.
 fn past(life: &CallLife) -> Option<Past> {
+    if life.row.decision == CallDecision::Pending {
+        return None;
+    }
     let call = life.facts.iter().find_map(|chained| {
         if let Fact::ApprovalAsked { call, .. } | Fact::CallAllowed { call, .. } | Fact::CallDenied { call, .. } =
             &chained.entry.fact
