@@ -11,14 +11,19 @@ pub(crate) struct Definitions(HashMap<(AgentName, PathText, String), Digest>);
 impl Definitions {
     /// A call was let through.
     pub(crate) fn allowed(&mut self, session: &Session, call: &CallFacts) {
-        for (mcp, definition) in defined(call) {
+        for (mcp, definition) in call.subjects.iter().filter_map(defined) {
             self.0.insert(key(session, mcp), definition);
         }
     }
 
     /// Whether a tool of this call is described otherwise than when it was last let through.
     pub(crate) fn changed(&self, session: &Session, call: &CallFacts) -> bool {
-        defined(call).any(|(mcp, now)| self.0.get(&key(session, mcp)).is_some_and(|then| *then != now))
+        call.subjects.iter().any(|subject| self.is_changed(session, subject))
+    }
+
+    /// Whether this subject is such a tool.
+    pub(crate) fn is_changed(&self, session: &Session, subject: &Subject) -> bool {
+        defined(subject).is_some_and(|(mcp, now)| self.0.get(&key(session, mcp)).is_some_and(|then| *then != now))
     }
 }
 
@@ -31,11 +36,11 @@ pub(crate) fn flagged(call: &CallFacts) -> CallFacts {
     call
 }
 
-fn defined(call: &CallFacts) -> impl Iterator<Item = (&McpSubject, Digest)> {
-    call.subjects.iter().filter_map(|subject| match subject {
+fn defined(subject: &Subject) -> Option<(&McpSubject, Digest)> {
+    match subject {
         Subject::Mcp(mcp) => mcp.definition.map(|definition| (mcp, definition)),
         Subject::Path(_) | Subject::Url(_) | Subject::Command(_) | Subject::Tool(_) => None,
-    })
+    }
 }
 
 fn key(session: &Session, mcp: &McpSubject) -> (AgentName, PathText, String) {

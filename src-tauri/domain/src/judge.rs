@@ -151,6 +151,10 @@ fn asked(bench: &Bench<'_>, view: &View<'_>, asking: &[&Rule]) -> Ruling {
     let first = asking.iter().min_by_key(|rule| rule.name());
     let mut reason = match first {
         Some(rule) => said(rule, "Asked because of"),
+        None if view.judged.facts.subjects.iter().any(|subject| view.state.is_changed_tool(view.session, subject)) => {
+            "The tool's description changed since it was last let through, so no rule covers it until you did."
+                .to_owned()
+        }
         None => "No rule of the policy covers all of this.".to_owned(),
     };
     if let Some(near) = near_miss(bench.state, view.judged, view.session, view.now) {
@@ -286,6 +290,8 @@ impl Cover {
             }
             // Names that are answered once only are beyond every rule, too.
             Subject::Path(path) if path.protected && path.action.strength() >= Action::Write.strength() => false,
+            // A rule was written for a tool as it was described: what it says now, the person has not read.
+            Subject::Mcp(_) if view.state.is_changed_tool(view.session, subject) => false,
             Subject::Path(_) | Subject::Url(_) | Subject::Mcp(_) | Subject::Tool(_) => {
                 self.first_that(near, |rule| rule.covers(view, subject))
             }

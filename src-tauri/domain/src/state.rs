@@ -156,7 +156,9 @@ impl State {
             (On::Folder(folder), _) => {
                 grant.root.is_some_and(|root| self.roots.get(folder).is_some_and(|now| *now != root))
             }
-            (On::McpTool(_), Subject::Mcp(mcp)) => mcp.definition.is_some() && mcp.definition != grant.definition,
+            (On::McpTool(_) | On::Exact(_), Subject::Mcp(mcp)) => {
+                mcp.definition.is_some() && mcp.definition != grant.definition
+            }
             _ => false,
         }
     }
@@ -183,6 +185,11 @@ impl State {
     /// Whether a tool of this call is described otherwise than when this agent was last let use it here.
     pub(crate) fn tool_changed(&self, session: SessionId, call: &CallFacts) -> bool {
         self.sessions.get(&session).is_some_and(|session| self.definitions.changed(session, call))
+    }
+
+    /// Whether this is a tool that is described otherwise than when the session's agent was last let use it here.
+    pub(crate) fn is_changed_tool(&self, session: &Session, subject: &Subject) -> bool {
+        self.definitions.is_changed(session, subject)
     }
 
     /// Counts a call towards the policy's limits and marks its session as tainted where it brings content in from

@@ -6,7 +6,7 @@ use crate::{
     decide::{Decided, Outcome, grants},
     definitions::flagged,
     fact::DeniedBy,
-    grant::{On, sentence::plain},
+    grant::sentence::plain,
     judge,
     state::{SILENCED_MS, Settled},
 };
@@ -58,7 +58,7 @@ pub(super) fn check(state: &State, check: &Check, now: At) -> Result<Decided, Re
     };
     let was_for_a_tool = |end: &Fact| {
         let Fact::GrantEnded { grant, .. } = end else { return false };
-        state.grants.get(grant).is_some_and(|grant| matches!(grant.scope.on, On::McpTool(_)))
+        state.grants.get(grant).is_some_and(|grant| grant.definition.is_some())
     };
     // A grant may be older than what is remembered of calls.
     let tool_changed = state.tool_changed(check.session, facts) || ends.iter().any(was_for_a_tool);

@@ -4,7 +4,7 @@ use super::{Effect, Grant, On};
 use crate::{
     Action, At, CallFacts, PathText, Session, State, Subject,
     policy::{command_matches, fold},
-    subject::{CommandSubject, PathSubject, UrlSubject},
+    subject::{CommandSubject, McpSubject, PathSubject, UrlSubject},
 };
 
 /// Whether an allow grant covers a subject; where it does not though it is near, why not.
@@ -66,7 +66,9 @@ fn strength_fits(grant: &Grant, action: Action) -> bool {
 
 fn on(grant: &Grant, state: &State, call: &CallFacts, subject: &Subject) -> Covers {
     match (&grant.scope.on, subject) {
-        (On::Exact(_), _) => yes_if(grant.action_digest == Some(call.action_digest)),
+        (On::Exact(_), _) if grant.action_digest != Some(call.action_digest) => Covers::No,
+        (On::Exact(_), Subject::Mcp(mcp)) => same_tool(grant, mcp),
+        (On::Exact(_), _) => Covers::Yes,
         (On::Path(path), Subject::Path(subject)) if subject.normalized == *path => {
             if subject.resolved == *path {
                 grantable_path(subject)
@@ -83,11 +85,7 @@ fn on(grant: &Grant, state: &State, call: &CallFacts, subject: &Subject) -> Cove
         (On::Command(_), _) => command_covers(grant, call, subject),
         (On::CommandPrefix(words), Subject::Command(command)) => prefix_covers(words, command),
         (On::McpTool(name), Subject::Mcp(mcp)) if *name == format!("{}/{}", mcp.server, mcp.tool) => {
-            if grant.definition == mcp.definition {
-                Covers::Yes
-            } else {
-                Covers::Nearly("the tool's definition changed")
-            }
+            same_tool(grant, mcp)
         }
         (
             On::Path(_)
@@ -102,8 +100,8 @@ fn on(grant: &Grant, state: &State, call: &CallFacts, subject: &Subject) -> Cove
     }
 }
 
-fn yes_if(yes: bool) -> Covers {
-    if yes { Covers::Yes } else { Covers::No }
+fn same_tool(grant: &Grant, mcp: &McpSubject) -> Covers {
+    if grant.definition == mcp.definition { Covers::Yes } else { Covers::Nearly("the tool's definition changed") }
 }
 
 fn folder_covers(grant: &Grant, state: &State, folder: &PathText, subject: &PathSubject) -> Covers {

@@ -58,7 +58,7 @@ pub struct Grant {
     /// For `command`: see `ran_in`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Subject>,
-    /// For `mcp_tool`: SHA-256 of the tool's definition when it was given, where it was seen.
+    /// For a tool of an MCP server: SHA-256 of its definition when it was given, where it was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Digest>,
     /// The version of the rules by which its subjects were read when it was given. A yes that rests on other rules than

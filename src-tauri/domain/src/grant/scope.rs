@@ -175,7 +175,7 @@ fn row(given: &Given<'_>) -> Grant {
             Vec::new()
         },
         definition: match subject {
-            Some(Subject::Mcp(mcp)) if matches!(scope.on, On::McpTool(_)) => mcp.definition,
+            Some(Subject::Mcp(mcp)) if matches!(scope.on, On::McpTool(_) | On::Exact(_)) => mcp.definition,
             _ => None,
         },
         normalizer: state.normalizer.clone(),

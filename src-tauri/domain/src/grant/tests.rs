@@ -444,6 +444,38 @@ fn a_tool_let_through_once_and_described_otherwise_since_is_flagged() {
 }
 
 #[test]
+fn no_rule_and_no_exact_grant_lets_a_changed_tool_through_before_a_person_did() {
+    let defined = |text: &str| {
+        let definition = Some(crate::testing::digest_of(text));
+        let subject = crate::subject::McpSubject { definition, ..mcp("gh", "list") };
+        call("mcp__gh__list", vec![Subject::Mcp(subject)])
+    };
+    let rule = "[[rule]]\nname = \"a\"\ndecide = \"allow\"\ntool = [\"mcp__gh__*\"]\n";
+    let mut world = World::with(rule);
+    assert_eq!(world.verdict(&defined("one")), "allowed", "what was never seen is as the rule says");
+    let changed = world.check(&defined("two"));
+    assert!(is_flagged(&world, &changed));
+    let crate::decide::Outcome::Waits(id) = changed.outcome else { panic!("{changed:?}") };
+    world.deny(id).unwrap();
+    let again = world.ask(&defined("two"));
+    world.approve(again).unwrap();
+    world.run(&Command::Consume { approval: again }).unwrap();
+    assert_eq!(world.verdict(&defined("two")), "allowed", "the person let it through");
+    assert_eq!(world.verdict(&defined("one")), "asked", "changed back is changed");
+
+    let mut world = World::new();
+    let first = defined("one");
+    let exact = serde_json::from_value(json!({"exact": true})).unwrap();
+    let grant = world.given(&first, scope(exact));
+    assert_eq!(world.verdict(&first), "allowed");
+    let mut same_input = defined("two");
+    same_input.facts.action_digest = first.facts.action_digest;
+    let decided = world.check(&same_input);
+    assert_eq!(decided.facts[0], Fact::GrantEnded { grant, how: GrantState::Dead });
+    assert!(is_flagged(&world, &decided));
+}
+
+#[test]
 fn a_preview_says_what_the_grant_would_say_and_answer() {
     let mut world = World::new();
     let [first, second] = ["a", "b"].map(|name| world.ask(&write(&format!("/w/src/{name}"))));
