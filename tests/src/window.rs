@@ -74,8 +74,9 @@ impl Window {
         for (name, folder) in [("XDG_DATA_HOME", "xdg-data"), ("XDG_CACHE_HOME", "xdg-cache")] {
             command.env(name, ground.path().join(folder));
         }
-        // Without a bus of its own a second app would find the first one.
-        command.env_remove("DBUS_SESSION_BUS_ADDRESS").env_remove("WAYLAND_DISPLAY");
+        command.env_remove("WAYLAND_DISPLAY");
+        // Where there is no bus one is started, which nobody ends: each keeps a process and a watch on files.
+        command.env("DBUS_SESSION_BUS_ADDRESS", "disabled:").env("NO_AT_BRIDGE", "1").env("GTK_A11Y", "none");
         // The app and the web view's helpers inherit the group, so that all of them can be ended together.
         let driver = command.stdin(Stdio::null()).process_group(0).spawn().expect("webkit2gtk-driver (apt)");
 
@@ -197,6 +198,19 @@ impl Window {
         let value = body.map_err(|error| error.to_string())?["value"].take();
         if value["error"].is_string() { Err(value.to_string()) } else { Ok(value) }
     }
+}
+
+/// Processes that were started with this text in their environment and still run, each by its id and name.
+pub fn left_behind(mark: &str) -> Vec<String> {
+    let mut left = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let holds = |environment: Vec<u8>| environment.windows(mark.len()).any(|part| part == mark.as_bytes());
+        if std::fs::read(entry.path().join("environ")).is_ok_and(holds) {
+            let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+            left.push(format!("{} {}", entry.file_name().display(), name.trim()));
+        }
+    }
+    left
 }
 
 impl Drop for Window {
