@@ -10,7 +10,7 @@ use std::{
 };
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
-use placet_domain::{Approval, ApprovalId, ApprovalState, Fact, PathText, State, Subject};
+use placet_domain::{Approval, ApprovalId, ApprovalState, Command, Fact, PathText, State, Subject};
 use tokio::{
     sync::{broadcast, mpsc},
     time::Instant,
@@ -23,35 +23,24 @@ const POLICY_SETTLES: Duration = Duration::from_millis(200);
 /// Cards are refreshed this long after the last change of what they are about.
 const CARDS_SETTLE: Duration = Duration::from_millis(100);
 
+/// Where files cannot be watched it is tried again so often.
+const AGAIN: Duration = Duration::from_secs(60);
+
 /// Runs until the gate closes.
 pub(crate) async fn run(gate: Gate) {
+    run_with::<RecommendedWatcher>(gate, AGAIN).await;
+}
+
+async fn run_with<W: Watcher>(gate: Gate, again: Duration) {
     let (send, mut changes) = mpsc::unbounded_channel::<PathBuf>();
-    let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        if let Ok(event) = event
-            && !event.kind.is_access()
-        {
-            for path in event.paths {
-                let _ = send.send(path);
-            }
-        }
-    });
-    let mut watcher = match watcher {
-        Ok(watcher) => watcher,
-        Err(error) => {
-            tracing::error!(%error, "files cannot be watched: changes are seen when a card is looked at and answered");
-            return;
-        }
-    };
+    let mut watcher = watcher::<W>(&gate, &send, again).await;
     let policy_folder = gate.inner.policy.path().parent().map(Path::to_path_buf).unwrap_or_default();
-    if let Err(error) = watcher.watch(&policy_folder, RecursiveMode::NonRecursive) {
-        tracing::error!(%error, "the policy's folder cannot be watched");
-    }
+    watcher.watch(&policy_folder);
     // Where there is no such folder there is nothing to watch; a restart sees one that is made later.
     if let Some(folder) = Path::new(tightening::ADMINISTRATORS).parent()
         && folder.is_dir()
-        && let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive)
     {
-        tracing::warn!(%error, "the administrator's policy is not watched");
+        watcher.watch(folder);
     }
     let mut facts = gate.facts();
     let mut folders = Watched::default();
@@ -107,10 +96,79 @@ pub(crate) async fn run(gate: Gate) {
         if gate.is_closing() {
             return;
         }
+        if let Some(error) = watcher.failed.take() {
+            tell_of(&gate, &error).await;
+        }
     }
 }
 
-fn follow(gate: &Gate, watcher: &mut RecommendedWatcher, folders: &mut Watched, fact: &Fact) {
+/// A watcher, as soon as there can be one. While there is none the person is told so, once: nothing else would show
+/// that a change of the policy file is not heard.
+async fn watcher<W: Watcher>(gate: &Gate, send: &mpsc::UnboundedSender<PathBuf>, again: Duration) -> Eyes<W> {
+    let mut told = false;
+    loop {
+        let send = send.clone();
+        let made = W::new(
+            move |event: notify::Result<Event>| {
+                if let Ok(event) = event
+                    && !event.kind.is_access()
+                {
+                    for path in event.paths {
+                        let _ = send.send(path);
+                    }
+                }
+            },
+            notify::Config::default(),
+        );
+        match made {
+            Ok(watcher) => return Eyes { watcher, failed: None, told },
+            Err(error) if told => tracing::debug!(%error, "files still cannot be watched"),
+            Err(error) => {
+                told = true;
+                tell_of(gate, &error).await;
+            }
+        }
+        tokio::time::sleep(again).await;
+    }
+}
+
+async fn tell_of(gate: &Gate, error: &notify::Error) {
+    tracing::error!(%error, "files cannot be watched");
+    let message = format!(
+        "Changed files cannot be noticed ({error}): a policy that is changed outside of Placet may not be in force until \
+         Placet is started again. What waits is still looked at anew before it runs. Often other programs watch too many \
+         files: fs.inotify.max_user_instances and max_user_watches say how many the system allows."
+    );
+    let told = gate.writer().decide(Command::Alert { alert: "files_unwatched".to_owned(), message }).await;
+    if let Err(refusal) = told {
+        tracing::error!(%refusal, "the alert was not written");
+    }
+}
+
+/// A watcher that keeps why it could not watch a folder, for the person to be told once.
+struct Eyes<W> {
+    watcher: W,
+    failed: Option<notify::Error>,
+    told: bool,
+}
+
+impl<W: Watcher> Eyes<W> {
+    fn watch(&mut self, folder: &Path) {
+        let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) else { return };
+        tracing::debug!(%error, folder = %folder.display(), "a folder cannot be watched");
+        // A folder that is gone is nothing to tell of.
+        if folder.is_dir() && !std::mem::replace(&mut self.told, true) {
+            self.failed = Some(error);
+        }
+    }
+
+    fn unwatch(&mut self, folder: &Path) {
+        // A folder that is gone is not watched any more anyway.
+        let _ = self.watcher.unwatch(folder);
+    }
+}
+
+fn follow<W: Watcher>(gate: &Gate, watcher: &mut Eyes<W>, folders: &mut Watched, fact: &Fact) {
     if let Fact::SessionStarted { workspace, .. } = fact {
         folders.add_workspace(watcher, workspace);
     }
@@ -130,39 +188,34 @@ struct Watched {
 
 impl Watched {
     /// For its own policy file, for as long as the gate runs.
-    fn add_workspace(&mut self, watcher: &mut RecommendedWatcher, workspace: &PathText) {
+    fn add_workspace<W: Watcher>(&mut self, watcher: &mut Eyes<W>, workspace: &PathText) {
         let folder = PathBuf::from(OsStr::from_bytes(workspace.bytes()));
-        if self.workspaces.insert(folder.clone())
-            && let Err(error) = watcher.watch(&folder, RecursiveMode::NonRecursive)
-        {
-            tracing::debug!(%error, "a workspace cannot be watched");
+        if self.workspaces.insert(folder.clone()) {
+            watcher.watch(&folder);
         }
     }
 
-    fn add(&mut self, watcher: &mut RecommendedWatcher, approval: &Approval) {
+    fn add<W: Watcher>(&mut self, watcher: &mut Eyes<W>, approval: &Approval) {
         for folder in folders_of(approval) {
             let ids = self.folders.entry(folder.clone()).or_default();
-            if ids.is_empty()
-                && let Err(error) = watcher.watch(&folder, RecursiveMode::NonRecursive)
-            {
-                tracing::debug!(%error, "a folder cannot be watched");
+            if ids.is_empty() {
+                watcher.watch(&folder);
             }
             ids.insert(approval.id);
         }
     }
 
-    fn remove(&mut self, watcher: &mut RecommendedWatcher, id: ApprovalId) {
+    fn remove<W: Watcher>(&mut self, watcher: &mut Eyes<W>, id: ApprovalId) {
         self.folders.retain(|folder, ids| {
             ids.remove(&id);
             if ids.is_empty() && !self.workspaces.contains(folder) {
-                // A folder that is gone is not watched any more anyway.
-                let _ = watcher.unwatch(folder);
+                watcher.unwatch(folder);
             }
             !ids.is_empty()
         });
     }
 
-    fn keep_only(&mut self, watcher: &mut RecommendedWatcher, open: &[Approval]) {
+    fn keep_only<W: Watcher>(&mut self, watcher: &mut Eyes<W>, open: &[Approval]) {
         let known: BTreeSet<ApprovalId> = self.folders.values().flatten().copied().collect();
         for id in known.iter().filter(|id| !open.iter().any(|a| a.id == **id)) {
             self.remove(watcher, *id);
@@ -194,4 +247,87 @@ fn folders_of(approval: &Approval) -> BTreeSet<PathBuf> {
         }
     }
     folders
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use notify::{Config, ErrorKind, EventHandler, WatcherKind};
+    use placet_ipc::{Flags, Places};
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Host, Options, Seat};
+
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+
+    /// Cannot be made the first two times, as when no more may be; then it can, and is refused every folder.
+    struct Exhausted;
+
+    impl Watcher for Exhausted {
+        fn new<F: EventHandler>(_: F, _: Config) -> notify::Result<Self> {
+            let full = std::io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
+            if MADE.fetch_add(1, Ordering::SeqCst) < 2 { Err(notify::Error::io(full)) } else { Ok(Self) }
+        }
+
+        fn watch(&mut self, _: &Path, _: RecursiveMode) -> notify::Result<()> {
+            Err(notify::Error::new(ErrorKind::MaxFilesWatch))
+        }
+
+        fn unwatch(&mut self, _: &Path) -> notify::Result<()> {
+            Ok(())
+        }
+
+        fn kind() -> WatcherKind {
+            WatcherKind::NullWatcher
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_gate_that_can_watch_nothing_says_so_once_and_to_windows_that_open_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = |name: &str| Some(folder.path().join(name));
+        let flags = Flags { data_dir: inside("data"), config_dir: inside("config"), socket: None };
+        let places = Places::new(&flags).unwrap();
+        let gate = crate::open(Options { places, host: Host::Window, version: "0".to_owned() }).await.unwrap();
+        let mut facts = gate.facts();
+        let watching = tokio::spawn(run_with::<Exhausted>(gate.clone(), Duration::from_millis(1)));
+        let alert = loop {
+            if let Fact::AlertRaised { alert, message } = &facts.recv().await.unwrap().fact {
+                break (alert.clone(), message.clone());
+            }
+        };
+        assert_eq!(alert.0, "files_unwatched");
+        // A watcher is made in the end and refused each folder: that is no news.
+        while MADE.load(Ordering::SeqCst) < 3 {
+            tokio::task::yield_now().await;
+        }
+        gate.desk(Seat::Window).call("pause", json!({})).await.unwrap();
+        loop {
+            let kind = facts.recv().await.unwrap().fact.kind();
+            assert_ne!(kind, "alert_raised");
+            if kind == "paused" {
+                break;
+            }
+        }
+        let snapshot = gate.desk(Seat::Window).call("snapshot", json!({})).await.unwrap();
+        assert_eq!(snapshot["alerts"][0]["alert"], "files_unwatched", "{snapshot}");
+        assert_eq!(snapshot["alerts"][0]["message"], alert.1.as_str());
+        watching.abort();
+        gate.close().await;
+    }
+
+    #[test]
+    fn a_folder_that_is_refused_is_told_of_once_and_one_that_is_gone_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut eyes = Eyes { watcher: Exhausted, failed: None, told: false };
+        eyes.watch(&folder.path().join("gone"));
+        assert!(eyes.failed.take().is_none());
+        eyes.watch(folder.path());
+        assert!(eyes.failed.take().is_some());
+        eyes.watch(folder.path());
+        assert!(eyes.failed.take().is_none());
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, RwLock, mpsc},
+    sync::{Arc, Mutex, PoisonError, RwLock, mpsc},
     time::Duration,
 };
 
@@ -22,6 +22,8 @@ use crate::{clock::Clock, upkeep::Upkeep};
 const BATCH: usize = 1_024;
 /// With nothing else to do for this long, the writer makes some of what it wrote findable.
 const IDLE: Duration = Duration::from_millis(40);
+/// So many alerts are kept for a window that opens later; the history has them all.
+const ALERTS: usize = 20;
 /// Where there is always something to do, no more facts than this wait to become findable.
 const BEHIND: u64 = 4_096;
 /// So many at a time: a command that comes meanwhile waits no longer than that takes.
@@ -81,6 +83,8 @@ pub(crate) struct Writer {
     pub(crate) send: mpsc::Sender<Message>,
     pub(crate) state: Arc<RwLock<State>>,
     pub(crate) facts: broadcast::Sender<Arc<Entry>>,
+    /// What was raised since the gate opened, the newest last: a window that opens later is told of it as well.
+    pub(crate) alerts: Arc<Mutex<Vec<Arc<Entry>>>>,
     pub(crate) next_due: watch::Receiver<Option<At>>,
     pub(crate) clock: Arc<Clock>,
 }
@@ -140,8 +144,15 @@ pub(crate) fn start(
     let (facts, _) = broadcast::channel(4_096);
     let (due, next_due) = watch::channel(state.next_due());
     let published = Arc::new(RwLock::new(state.clone()));
-    let writer =
-        Writer { send, state: Arc::clone(&published), facts: facts.clone(), next_due, clock: Arc::clone(&clock) };
+    let alerts = Arc::new(Mutex::default());
+    let writer = Writer {
+        send,
+        state: Arc::clone(&published),
+        facts: facts.clone(),
+        alerts: Arc::clone(&alerts),
+        next_due,
+        clock: Arc::clone(&clock),
+    };
     let mut bench = Bench {
         store,
         reopen,
@@ -151,6 +162,7 @@ pub(crate) fn start(
         next_seq,
         clock,
         facts,
+        alerts,
         due,
         to_index: true,
         upkeep,
@@ -168,6 +180,7 @@ struct Bench {
     next_seq: u64,
     clock: Arc<Clock>,
     facts: broadcast::Sender<Arc<Entry>>,
+    alerts: Arc<Mutex<Vec<Arc<Entry>>>>,
     due: watch::Sender<Option<At>>,
     /// Some facts are not findable yet, or not indexed for text search.
     to_index: bool,
@@ -393,11 +406,22 @@ impl Bench {
             if let Some(id) = entry.fact.approval() {
                 self.wake(id);
             }
+            if let Fact::AlertRaised { .. } = &entry.fact {
+                self.keep_alert(entry);
+            }
             let _ = self.facts.send(Arc::clone(entry));
         }
         for (to, with) in told {
             let _ = to.send(with);
         }
+    }
+
+    fn keep_alert(&self, entry: &Arc<Entry>) {
+        let mut alerts = self.alerts.lock().unwrap_or_else(PoisonError::into_inner);
+        if alerts.len() == ALERTS {
+            alerts.remove(0);
+        }
+        alerts.push(Arc::clone(entry));
     }
 
     /// Tells the waiter of an approval that is not pending any more.

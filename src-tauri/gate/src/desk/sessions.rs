@@ -1,6 +1,8 @@
 //! Sessions, the pause switch, and what a window loads first.
 
-use placet_domain::{Command, SessionId, State};
+use std::sync::{Arc, PoisonError};
+
+use placet_domain::{Command, Entry, Fact, SessionId, State};
 use placet_ipc::{ErrorBody, message::Status};
 use placet_store::SessionFilter;
 use serde::Deserialize;
@@ -8,7 +10,7 @@ use serde_json::json;
 
 use super::{
     Answer, Desk, say,
-    shapes::{List, SessionItem, Snapshot},
+    shapes::{AlertItem, List, SessionItem, Snapshot},
 };
 use crate::Gate;
 
@@ -45,6 +47,7 @@ impl Desk {
             seq: head.seq,
             now_ms: self.gate.writer().clock.now(),
             home: crate::path_text(&home),
+            alerts: self.gate.alerts(),
         })
     }
 
@@ -77,6 +80,15 @@ impl Desk {
 }
 
 impl Gate {
+    fn alerts(&self) -> Vec<AlertItem> {
+        let alerts = self.writer().alerts.lock().unwrap_or_else(PoisonError::into_inner);
+        let item = |entry: &Arc<Entry>| {
+            let Fact::AlertRaised { alert, message } = entry.fact.clone() else { return None };
+            Some(AlertItem { seq: entry.seq, at_ms: entry.at_ms, alert, message })
+        };
+        alerts.iter().filter_map(item).collect()
+    }
+
     /// How the gate is.
     pub(crate) fn status(&self) -> Status {
         let policy = self.policy_state();

@@ -317,6 +317,21 @@ pub struct Snapshot {
     pub now_ms: At,
     /// The person's home, to shorten paths.
     pub home: PathText,
+    /// What was raised since the gate opened, oldest first, the last 20 of them.
+    pub alerts: Vec<AlertItem>,
+}
+
+/// Something the person should look at.
+#[derive(Debug, Serialize)]
+pub struct AlertItem {
+    /// The number of its fact.
+    pub seq: u64,
+    /// When it was raised.
+    pub at_ms: At,
+    /// To branch on.
+    pub alert: String,
+    /// To read.
+    pub message: String,
 }
 
 impl ApprovalItem {
