@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Parser;
 use placet_gate::Flags;
 
+use crate::keys::Keys;
+
 /// Approvals for AI agents' tool calls, in a window.
 #[derive(Debug, Parser)]
 #[command(name = "placet-desktop", version)]
@@ -15,6 +17,12 @@ pub(crate) struct Args {
     /// Start without showing the window; it waits in the tray.
     #[arg(long)]
     pub(crate) hidden: bool,
+    /// What this window may do; each can do what the ones before it can.
+    #[arg(long, value_enum, default_value = "all")]
+    pub(crate) keys: Keys,
+    /// Put exports into this folder instead of asking where to.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) export_to: Option<PathBuf>,
     /// Keep history, socket and log here instead of ~/.local/share/placet.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,

@@ -10,6 +10,7 @@ use tauri::{AppHandle, State};
 
 use crate::{
     clients::{Change, Client, Clients, Listed, Told},
+    export::{Exported, Exporter},
     opened::Opened,
 };
 
@@ -26,12 +27,23 @@ macro_rules! commands {
             }
         )*
 
+        handler! {
+            $($name,)*
+            clients_list, clients_preview, clients_prove, clients_change, history_export, history_export_stop, start_again
+        }
+    };
+}
+
+macro_rules! handler {
+    ($($name:ident),* $(,)?) => {
         /// Everything the web view can call.
         pub(crate) fn handler() -> impl Fn(tauri::ipc::Invoke<tauri::Wry>) -> bool + Send + Sync + 'static {
-            tauri::generate_handler![
-                $($name),*, clients_list, clients_preview, clients_prove, clients_change, start_again
-            ]
+            tauri::generate_handler![$($name),*]
         }
+
+        /// The names of all of it.
+        #[cfg(test)]
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
     };
 }
 
@@ -59,6 +71,8 @@ commands! {
     policy_try = "policy.try";
     policy_propose = "policy.propose";
     policy_put = "policy.put";
+    settings_get = "settings.get";
+    settings_put = "settings.put";
     pause = "pause";
     resume = "resume";
     agent_start = "agent.start";
@@ -109,6 +123,25 @@ pub(crate) async fn clients_prove(clients: State<'_, Clients>) -> Result<Value, 
 pub(crate) async fn clients_change(clients: State<'_, Clients>, params: Value) -> Result<Told, ErrorBody> {
     let Make { client, change, diff } = read(params)?;
     clients.change(client, change, &diff).await
+}
+
+/// Writes out what is filtered, into a file that the person chooses in a dialog.
+#[tauri::command]
+pub(crate) async fn history_export(
+    app: AppHandle,
+    opened: State<'_, Arc<Opened>>,
+    exporter: State<'_, Exporter>,
+    params: Value,
+) -> Result<Exported, ErrorBody> {
+    let export = opened.export(params)?;
+    exporter.export(&app, export).await
+}
+
+/// Stops the export that is under way; nothing is left of it.
+#[tauri::command]
+#[expect(clippy::needless_pass_by_value, reason = "a command takes its handles so")]
+pub(crate) fn history_export_stop(exporter: State<'_, Exporter>) {
+    exporter.stop();
 }
 
 /// Starts the app again, by the same command line, where its gate could not be opened; else nothing.

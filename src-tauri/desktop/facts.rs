@@ -4,7 +4,7 @@ use placet_gate::Gate;
 use tauri::{AppHandle, Emitter as _, async_runtime};
 use tokio::{sync::broadcast::error::RecvError, time::Instant};
 
-use crate::{notification::Notifier, tray, window};
+use crate::{keys::Keys, notification::Notifier, tray};
 
 /// Tells of facts until the gate is closed. A lag shows in the window as a gap in `seq`: it then reads everything anew.
 pub(crate) fn follow(app: AppHandle, gate: Gate) {
@@ -17,7 +17,7 @@ pub(crate) fn follow(app: AppHandle, gate: Gate) {
             tokio::select! {
                 fact = facts.recv() => match fact {
                     Ok(entry) => {
-                        if let Err(error) = app.emit_to(window::LABEL, "fact", &*entry) {
+                        if let Err(error) = app.emit_to(Keys::of(&app).label(), "fact", &*entry) {
                             tracing::warn!(%error, "the window did not hear a fact");
                         }
                         notifier.hear(&gate, &entry);
@@ -29,7 +29,7 @@ pub(crate) fn follow(app: AppHandle, gate: Gate) {
                     }
                     Err(RecvError::Closed) => return,
                 },
-                () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => notifier.tell(),
+                () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => notifier.tell(&gate),
             }
         }
     });

@@ -6,8 +6,11 @@
 mod args;
 mod clients;
 mod commands;
+mod export;
 mod facts;
+mod gathering;
 mod icon;
+mod keys;
 mod notification;
 mod opened;
 mod placement;

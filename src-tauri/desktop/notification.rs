@@ -1,40 +1,30 @@
 //! A notification that something waits. It says what kind of call and which agent, in our words only, and it can do
 //! nothing but open the window: no decision is made from it.
 
-use std::time::Duration;
-
 use placet_domain::{Action, ApprovalId, Entry, Fact};
-use placet_gate::Gate;
+use placet_gate::{Gate, Notifications};
 use tauri::AppHandle;
 use tokio::time::Instant;
 
-use crate::window;
+use crate::{
+    gathering::{Fresh, Gathering},
+    window,
+};
 
-/// Calls that come within this time share one notification.
-const GATHER: Duration = Duration::from_millis(800);
-
-/// Gathers what is new and tells of it once.
+/// Tells of what is new.
 pub(crate) struct Notifier {
     app: AppHandle,
-    fresh: Vec<Fresh>,
-    /// When the first of them came: later ones do not put the notification off.
-    since: Option<Instant>,
-}
-
-struct Fresh {
-    approval: ApprovalId,
-    agent: String,
-    action: Action,
+    gathering: Gathering,
 }
 
 impl Notifier {
     pub(crate) fn new(app: AppHandle) -> Self {
-        Self { app, fresh: Vec::new(), since: None }
+        Self { app, gathering: Gathering::default() }
     }
 
     /// When to tell, if there is anything to tell.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.since.map(|since| since + GATHER)
+        self.gathering.due()
     }
 
     pub(crate) fn hear(&mut self, gate: &Gate, entry: &Entry) {
@@ -42,41 +32,51 @@ impl Notifier {
             let agent = gate
                 .look(|state| state.sessions.get(session).map(|s| s.agent.to_string()))
                 .unwrap_or_else(|| "An agent".to_owned());
-            self.since.get_or_insert_with(Instant::now);
-            self.fresh.push(Fresh { approval: *approval, agent, action: call.action });
+            let fresh = Fresh { approval: *approval, agent, action: call.action };
+            self.gathering.asked(fresh, over(&gate.settings().notifications), Instant::now());
         } else if let Some(settled) = entry.fact.approval() {
-            self.fresh.retain(|fresh| fresh.approval != settled);
+            self.gathering.settled(settled);
         }
     }
 
-    pub(crate) fn tell(&mut self) {
-        self.since = None;
-        let fresh = std::mem::take(&mut self.fresh);
-        if fresh.is_empty() || window::is_looked_at(&self.app) {
-            return;
-        }
-        let only = if let [one] = fresh.as_slice() { Some(one.approval) } else { None };
-        let body = words(&fresh);
-        let app = self.app.clone();
-        // Showing waits for the desktop's answer, and for a click.
-        std::thread::spawn(move || {
-            let shown = notify_rust::Notification::new()
-                .appname("Placet")
-                .summary("Placet")
-                .body(&body)
-                .icon("placet")
-                .action("default", "Open")
-                .show();
-            match shown {
-                Ok(handle) => handle.wait_for_action(|action| {
-                    if action == "default" {
-                        window::show_at(&app, only);
-                    }
-                }),
-                Err(error) => tracing::debug!(%error, "there is nobody to show notifications"),
+    /// Tells by the settings as they are at this moment.
+    pub(crate) fn tell(&mut self, gate: &Gate) {
+        let notifications = gate.settings().notifications;
+        let fresh = self.gathering.take(over(&notifications));
+        let quiet = notifications.quiet.covers_here(gate.now());
+        if notifications.on && !quiet && !window::is_looked_at(&self.app) {
+            for fresh in fresh {
+                show(&self.app, &fresh, notifications.sound);
             }
-        });
+        }
     }
+}
+
+fn over(notifications: &Notifications) -> usize {
+    usize::try_from(notifications.gather_over).unwrap_or(usize::MAX)
+}
+
+fn show(app: &AppHandle, fresh: &[Fresh], sound: bool) {
+    let only: Option<ApprovalId> = if let [one] = fresh { Some(one.approval) } else { None };
+    let (body, app) = (words(fresh), app.clone());
+    // Showing waits for the desktop's answer, and for a click.
+    std::thread::spawn(move || {
+        let mut notification = notify_rust::Notification::new();
+        notification.appname("Placet").summary("Placet").body(&body).icon("placet").action("default", "Open");
+        if sound {
+            notification.sound_name("message-new-instant");
+        } else {
+            notification.hint(notify_rust::Hint::SuppressSound(true));
+        }
+        match notification.show() {
+            Ok(handle) => handle.wait_for_action(|action| {
+                if action == "default" {
+                    window::show_at(&app, only);
+                }
+            }),
+            Err(error) => tracing::debug!(%error, "there is nobody to show notifications"),
+        }
+    });
 }
 
 fn words(fresh: &[Fresh]) -> String {

@@ -2,7 +2,7 @@
 
 use placet_agent::{Order, Runs};
 use placet_domain::{RefusalCode, SessionId};
-use placet_gate::{Desk, ErrorBody, Gate, Host, Options, Places, Seat, show_running_window};
+use placet_gate::{Desk, ErrorBody, Export, Gate, Host, Options, Places, Seat, show_running_window};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -45,6 +45,14 @@ impl Opened {
             (Self::Gate { runs, .. }, "agent.stop") => stop(runs, params),
             (Self::Gate { desk, .. }, method) => desk.call(method, params).await,
             (Self::Failed { message }, _) => Err(ErrorBody::not_open(message)),
+        }
+    }
+
+    /// What is to be written out of the history.
+    pub(crate) fn export(&self, params: Value) -> Result<Export, ErrorBody> {
+        match self {
+            Self::Gate { desk, .. } => desk.export(params),
+            Self::Failed { message } => Err(ErrorBody::not_open(message)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use tauri::{AppHandle, Manager as _, PhysicalPosition, PhysicalSize};
 
-use crate::window::LABEL;
+use crate::keys::Keys;
 
 /// The window's place on the screen, in physical pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub(crate) fn restore(window: &tauri::WebviewWindow) {
 
 /// Keeps where the window is.
 pub(crate) fn keep(app: &AppHandle) {
-    let Some(window) = app.get_webview_window(LABEL) else { return };
+    let Some(window) = app.get_webview_window(Keys::of(app).label()) else { return };
     let (Ok(at), Ok(size), Ok(maximized)) = (window.outer_position(), window.inner_size(), window.is_maximized())
     else {
         return;

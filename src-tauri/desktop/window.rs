@@ -13,28 +13,32 @@ use tauri::{App, AppHandle, Emitter as _, Manager as _, WebviewUrl, WebviewWindo
 use crate::{
     args::Args,
     clients::Clients,
-    commands, facts,
+    commands,
+    export::Exporter,
+    facts,
+    keys::Keys,
     opened::Opened,
     placement::{self, PlacementFile},
     tray,
 };
 
-/// The label that the capability names.
-pub(crate) const LABEL: &str = "main";
-
 /// Makes the app with its window and tray. It runs when `run` is called on it.
 pub(crate) fn build(args: &Args, places: &Places, opened: Arc<Opened>) -> tauri::Result<App> {
+    let keys = args.keys;
     let (hidden, leaves_nothing) = (args.hidden, args.leaves_nothing());
     let webview_data = places.data.join("webview");
     let placement_file = PlacementFile(places.data.join("window.json"));
     let gate = opened.gate().cloned();
     tauri::Builder::default()
+        .plugin(tauri_plugin_dialog::init())
         .manage(opened)
         .manage(placement_file)
+        .manage(keys)
+        .manage(Exporter::new(args.export_to.clone()))
         .manage(Clients::of(args.demo, &args.flags()))
         .invoke_handler(commands::handler())
         .setup(move |app| {
-            let window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
+            let window = WebviewWindowBuilder::new(app, keys.label(), WebviewUrl::default())
                 .title("Placet")
                 .inner_size(1_280.0, 820.0)
                 .min_inner_size(640.0, 480.0)
@@ -78,18 +82,19 @@ fn is_own(url: &tauri::Url) -> bool {
 
 /// Shows the window, at an approval if one is given. It is asked for by the person: a click or a second start.
 pub(crate) fn show_at(app: &AppHandle, approval: Option<ApprovalId>) {
-    let Some(window) = app.get_webview_window(LABEL) else { return };
+    let label = Keys::of(app).label();
+    let Some(window) = app.get_webview_window(label) else { return };
     let _ = window.show();
     let _ = window.unminimize();
     let _ = window.set_focus();
-    if let Err(error) = app.emit_to(LABEL, "show", serde_json::json!({ "approval": approval })) {
+    if let Err(error) = app.emit_to(label, "show", serde_json::json!({ "approval": approval })) {
         tracing::warn!(%error, "the window did not hear where to go");
     }
 }
 
 /// Whether the person has the window before them.
 pub(crate) fn is_looked_at(app: &AppHandle) -> bool {
-    app.get_webview_window(LABEL)
+    app.get_webview_window(Keys::of(app).label())
         .is_some_and(|window| window.is_visible().unwrap_or(false) && window.is_focused().unwrap_or(false))
 }
 

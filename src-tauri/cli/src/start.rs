@@ -10,9 +10,9 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use placet_gate::{WhenNoGate, when_no_gate};
 use placet_ipc::Places;
 use rustix::fs::{FlockOperation, flock};
-use serde::Deserialize;
 
 /// How long a gate that was started may take until it listens.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -36,39 +36,6 @@ const OF_THE_SEAT: [&str; 10] = [
     "XDG_RUNTIME_DIR",
     "XDG_SESSION_TYPE",
 ];
-
-/// What an agent hears that finds no gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum WhenNoGate {
-    /// One is started, and asked.
-    Start,
-    /// No.
-    Deny,
-    /// Nothing: the client goes by its own rules.
-    Client,
-}
-
-/// What `settings.toml` says, or what stands without it: the person's own gate is started, any other is not. A file
-/// that cannot be read is a no.
-pub(crate) fn when_no_gate(places: &Places) -> WhenNoGate {
-    #[derive(Deserialize)]
-    struct Settings {
-        when_no_gate: Option<WhenNoGate>,
-    }
-    let unsaid = if is_the_persons_own(places) { WhenNoGate::Start } else { WhenNoGate::Deny };
-    let text = match std::fs::read_to_string(places.config.join("settings.toml")) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return unsaid,
-        Err(_) => return WhenNoGate::Deny,
-    };
-    toml::from_str::<Settings>(&text).map_or(WhenNoGate::Deny, |settings| settings.when_no_gate.unwrap_or(unsaid))
-}
-
-fn is_the_persons_own(places: &Places) -> bool {
-    let own = Places::new(&placet_ipc::Flags::default());
-    places.is_default_data() && own.is_ok_and(|own| own.config == places.config && own.socket == places.socket)
-}
 
 /// A gate that is about to listen.
 #[derive(Debug)]
@@ -153,45 +120,4 @@ fn flags(places: &Places) -> [std::ffi::OsString; 6] {
         "--socket".into(),
         path(&places.socket),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn places(settings: Option<&str>) -> (tempfile::TempDir, Places) {
-        let dir = tempfile::tempdir().unwrap();
-        let flags = placet_ipc::Flags {
-            data_dir: Some(dir.path().join("d")),
-            config_dir: Some(dir.path().to_owned()),
-            socket: None,
-        };
-        if let Some(text) = settings {
-            std::fs::write(dir.path().join("settings.toml"), text).unwrap();
-        }
-        let places = Places::new(&flags).unwrap();
-        (dir, places)
-    }
-
-    #[test]
-    fn other_places_than_the_persons_own_start_nothing_unless_it_is_said() {
-        let said = |settings: Option<&str>| when_no_gate(&places(settings).1);
-        assert_eq!(said(None), WhenNoGate::Deny);
-        assert_eq!(said(Some("")), WhenNoGate::Deny);
-        assert_eq!(said(Some("when_no_gate = \"start\"\nother = 1")), WhenNoGate::Start);
-        assert_eq!(said(Some("when_no_gate = \"client\"")), WhenNoGate::Client);
-        assert_eq!(said(Some("when_no_gate = \"deny\"")), WhenNoGate::Deny);
-        for wrong in ["when_no_gate = \"yes\"", "when_no_gate = 1", "when_no_gate"] {
-            assert_eq!(said(Some(wrong)), WhenNoGate::Deny, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn the_persons_own_gate_is_started() {
-        let mut own = Places::new(&placet_ipc::Flags::default()).unwrap();
-        assert!(is_the_persons_own(&own));
-        own.socket = "/elsewhere/gate.sock".into();
-        assert!(!is_the_persons_own(&own));
-    }
 }

@@ -4,6 +4,7 @@
 //! writer over one store. What is right is decided in `domain`; this room adds the clock, the disk, and who waits.
 
 mod armed;
+mod autostart;
 mod cleared;
 mod clock;
 mod corridor;
@@ -17,6 +18,7 @@ mod process;
 mod readable;
 mod remote;
 mod restore;
+mod settings;
 mod socket;
 mod tightening;
 mod timer;
@@ -36,9 +38,10 @@ use placet_subject::Known;
 use sha2::Digest as _;
 use tokio::sync::broadcast;
 
+pub use autostart::Autostart;
 pub use cleared::{Cleared, Verdict};
 pub use corridor::{Ask, Ran, Told};
-pub use desk::{Desk, Key, METHODS, shapes};
+pub use desk::{Desk, Export, Key, METHODS, shapes};
 pub use host::{Host, OpenError, Options, bindings, known, open, show_running_window};
 pub use log::start_log;
 pub use offline::{ExportFormat, History};
@@ -46,6 +49,7 @@ pub use placet_ipc::ErrorBody;
 pub use placet_ipc::{Flags, PlaceError, Places};
 pub use remote::{ReachError, Remote};
 pub use restore::RestoreError;
+pub use settings::{Notifications, Quiet, Settings, TimeOfDay, WhenNoGate, is_the_persons_own, when_no_gate};
 pub use tracing_appender::non_blocking::WorkerGuard as LogGuard;
 
 use crate::{armed::Armed, policy_file::PolicyFile, writer::Writer};
@@ -102,6 +106,14 @@ impl Gate {
     /// Whether it is on its way out: new calls are refused, what waits stays pending.
     pub fn is_closing(&self) -> bool {
         self.inner.closing.load(Ordering::Acquire)
+    }
+
+    /// The settings as the file says them now. Where it cannot be read, what stands without it.
+    pub fn settings(&self) -> Settings {
+        Settings::read(&self.inner.places.config).unwrap_or_else(|problem| {
+            tracing::warn!(problem, "the settings are not followed");
+            Settings::default()
+        })
     }
 
     /// Whether the policy file is not the one in force.

@@ -880,3 +880,94 @@ async fn whose_sub_agent_calls_is_shown_and_kept_and_is_no_other_call() {
     assert_eq!(detail["parent"], "explorer-7", "it is in the history");
     gate.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_read_changed_and_kept_and_the_bounds_of_what_waits_are_the_policys() {
+    let house = House::new();
+    let gate = house.open_as(Host::Window).await;
+    let desk = gate.desk(Seat::Window);
+    let settings = desk.call("settings.get", Value::Null).await.unwrap();
+    let quiet = json!({"on": false, "from": "22:00", "to": "07:00"});
+    assert_eq!(settings["notifications"], json!({"on": true, "gather_over": 3, "sound": false, "quiet": quiet}));
+    assert_eq!(settings["waiting"], json!({"per_session": 20, "in_all": 10_000}));
+    assert_eq!(settings["when_no_gate"], "deny");
+    assert!(settings["start_at_login"].is_null(), "these are not the person's own places");
+    let change = json!({
+        "notifications": {"on": false, "quiet": {"on": true, "to": "06:30"}},
+        "when_no_gate": "client",
+        "waiting": {"per_session": 2},
+    });
+    let settings = desk.call("settings.put", change).await.unwrap();
+    let quiet = json!({"on": true, "from": "22:00", "to": "06:30"});
+    assert_eq!(settings["notifications"], json!({"on": false, "gather_over": 3, "sound": false, "quiet": quiet}));
+    assert_eq!(settings["waiting"], json!({"per_session": 2, "in_all": 10_000}));
+    assert_eq!(settings["when_no_gate"], "client");
+    let policy = std::fs::read_to_string(house.dir.path().join("config/policy.toml")).unwrap();
+    assert_eq!(policy.replace("waiting_per_session = 2\n", ""), POLICY, "nothing else of it is another");
+    for wrong in [
+        json!({"waiting": {"in_all": 0}}),
+        json!({"start_at_login": true}),
+        json!({"notifications": {"gather_over": 0}}),
+        json!({"notifications": {"quiet": {"from": "6:30"}}}),
+        json!({"allow": true}),
+    ] {
+        assert_eq!(desk.call("settings.put", wrong.clone()).await.unwrap_err().word(), "invalid_params", "{wrong}");
+    }
+    assert_eq!(gate.desk(Seat::Agents).call("settings.put", json!({})).await.unwrap_err().word(), "unknown_method");
+    gate.close().await;
+
+    let gate = house.open_as(Host::Window).await;
+    let again = gate.desk(Seat::Window).call("settings.get", Value::Null).await.unwrap();
+    assert_eq!(again, settings);
+    std::fs::write(house.dir.path().join("config/settings.toml"), "notifications = 3\n").unwrap();
+    let broken = gate.desk(Seat::Window).call("settings.get", Value::Null).await.unwrap();
+    assert!(broken["problem"].as_str().unwrap().contains("settings.toml"), "{broken}");
+    assert_eq!(broken["when_no_gate"], "deny");
+    let refused = gate.desk(Seat::Window).call("settings.put", json!({"when_no_gate": "start"})).await.unwrap_err();
+    assert_eq!(refused.word(), "not_written");
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_filtered_is_written_out_in_each_form_and_can_be_stopped() {
+    use std::ops::ControlFlow;
+    let house = House::new();
+    let gate = house.open_as(Host::Window).await;
+    let session = house.session(&gate, "s").await;
+    for (call, file) in [("1", "src/main.rs"), ("2", "tests/a.rs"), ("3", "tests/b.rs")] {
+        gate.check(house.ask(session, call, "Read", &json!({"file_path": house.workspace.join(file)})), None)
+            .await
+            .unwrap();
+    }
+    let desk = gate.desk(Seat::Window);
+    let export = |format: &str, filter: Value| {
+        let export = desk.export(json!({"format": format, "filter": filter})).unwrap();
+        let mut out = Vec::new();
+        let lines = export.write(&mut out, &mut |_| ControlFlow::Continue(())).unwrap();
+        (lines, String::from_utf8(out).unwrap())
+    };
+    let under = json!({"under": house.workspace.join("tests")});
+    for (format, lines) in [("csv", 2), ("audit_log", 2), ("ocsf", 2)] {
+        let (written, text) = export(format, under.clone());
+        assert_eq!(written, lines, "{format}");
+        assert!(text.contains("a.rs") && text.contains("b.rs") && !text.contains("main.rs"), "{format}: {text}");
+    }
+    assert_eq!(export("session_summaries", json!({})).0, 1);
+    let (facts, text) = export("facts", json!({}));
+    assert_eq!(usize::try_from(facts).unwrap(), text.lines().count());
+    assert!(text.lines().all(|line| line.starts_with("{\"prev\":")), "{text}");
+    // The first word of progress comes before the end: whoever says stop gets what is written so far.
+    let mut heard = 0;
+    let whole = desk.export(json!({"format": "csv"})).unwrap();
+    whole
+        .write(&mut Vec::new(), &mut |lines| {
+            heard = lines;
+            ControlFlow::Break(())
+        })
+        .unwrap();
+    assert_eq!(heard, 3);
+    for wrong in [json!({}), json!({"format": "xml"}), json!({"format": "csv", "filter": {"path": "/"}})] {
+        assert_eq!(desk.export(wrong.clone()).unwrap_err().word(), "invalid_params", "{wrong}");
+    }
+    gate.close().await;
+}

@@ -13,7 +13,7 @@ use super::{
     shapes::{HistoryItem, List},
 };
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchParams {
     text: Option<String>,
@@ -60,26 +60,32 @@ pub(super) struct VerifyParams {
     from: Option<u64>,
 }
 
-impl Desk {
-    pub(super) async fn history_search(&self, params: SearchParams) -> Answer {
-        let decisions = match &params.decision {
+impl SearchParams {
+    pub(super) fn filter(self) -> Result<HistoryFilter, ErrorBody> {
+        let decisions = match &self.decision {
             None => Vec::new(),
             Some(word) => decisions(word)?,
         };
-        let filter = HistoryFilter {
-            text: params.text.filter(|text| !text.trim().is_empty()),
-            agent: params.agent,
-            tool: params.tool,
+        Ok(HistoryFilter {
+            text: self.text.filter(|text| !text.trim().is_empty()),
+            agent: self.agent,
+            tool: self.tool,
             decisions,
-            under: params.under,
-            host: params.host,
-            from_ms: params.from_ms,
-            to_ms: params.to_ms,
-            session: params.session,
-            grant: params.grant,
-            after: params.after,
-            limit: params.limit.unwrap_or(placet_store::PAGE).clamp(1, placet_store::PAGE_AT_MOST),
-        };
+            under: self.under,
+            host: self.host,
+            from_ms: self.from_ms,
+            to_ms: self.to_ms,
+            session: self.session,
+            grant: self.grant,
+            after: self.after,
+            limit: self.limit.unwrap_or(placet_store::PAGE).clamp(1, placet_store::PAGE_AT_MOST),
+        })
+    }
+}
+
+impl Desk {
+    pub(super) async fn history_search(&self, params: SearchParams) -> Answer {
+        let filter = params.filter()?;
         let page = self.read(move |reader| reader.history(&filter)).await?;
         let items = page.items.into_iter().map(item).collect();
         say(&List::<HistoryItem> { items, next: page.next.map(|next| json!(next)) })

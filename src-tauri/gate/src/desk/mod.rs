@@ -2,17 +2,21 @@
 //! two thin adapters over `Desk::call`; neither decides anything.
 
 mod approvals;
+mod export;
 mod grants;
 mod history;
 mod policy;
 mod propose;
 mod sessions;
+mod settings;
 pub mod shapes;
 
 use placet_domain::{By, RefusalCode};
 use placet_ipc::ErrorBody;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+
+pub use export::Export;
 
 use crate::Gate;
 
@@ -70,6 +74,8 @@ pub const METHODS: &[(&str, Key)] = &[
     ("policy.try", Key::Look),
     ("policy.propose", Key::Look),
     ("policy.put", Key::Configure),
+    ("settings.get", Key::Look),
+    ("settings.put", Key::Configure),
     ("pause", Key::Decide),
     ("resume", Key::Configure),
 ];
@@ -120,6 +126,8 @@ impl Desk {
             "policy.try" => self.policy_try(read(params)?).await,
             "policy.propose" => self.policy_propose(read(params)?).await,
             "policy.put" => self.policy_put(read(params)?).await,
+            "settings.get" => self.settings_get(&read(params)?),
+            "settings.put" => self.settings_put(read(params)?).await,
             "pause" => self.pause(read(params)?).await,
             "resume" => self.resume(read(params)?).await,
             other => Err(ErrorBody::unknown_method(other)),

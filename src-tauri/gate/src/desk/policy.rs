@@ -27,9 +27,9 @@ pub(super) struct CheckParams {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PutParams {
-    text: String,
+    pub(super) text: String,
     /// The digest of the text it replaces: who edits an older one is told.
-    digest: Digest,
+    pub(super) digest: Digest,
 }
 
 /// A call to try the rules on. Nothing is asked and nothing is written.
