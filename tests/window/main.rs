@@ -7,6 +7,7 @@ mod claude_code;
 mod demo;
 mod grants;
 mod inbox;
+mod keys;
 mod left;
 mod measure;
 mod restart;
