@@ -99,6 +99,9 @@ pub(crate) struct Told {
     backup: Option<String>,
     /// What the person has to do besides.
     note: Option<String>,
+    /// Of the settings from which the change is made: what it may be made to.
+    #[serde(default, skip_serializing)]
+    digest: Option<String>,
 }
 
 /// The program and what every call of it is given, or why there is none.
@@ -171,11 +174,14 @@ impl Clients {
     /// Makes a change whose diff was shown; refused where it would be another by now.
     pub(crate) async fn change(&self, client: Client, change: Change, shown: &str) -> Result<Told, ErrorBody> {
         let _one = self.changing.lock().await;
-        if self.preview(client, change).await?.diff != shown {
+        let now = self.preview(client, change).await?;
+        if now.diff != shown {
             let sentence = "The settings have changed since the change was shown. Nothing was written: look again.";
             return Err(RefusalCode::NotWritten.because(sentence).into());
         }
-        let told = self.told(&[change.word(), client.name()]).await?;
+        // Between this look and the writing another program may write as well: then nothing is written.
+        let digest = now.digest.as_deref().unwrap_or_default();
+        let told = self.told(&[change.word(), client.name(), "--expect", digest]).await?;
         tracing::info!(
             client = client.name(),
             change = change.word(),
@@ -259,13 +265,14 @@ case "$1 $2 $3" in
   "doctor --json "*) echo '{"gate":{},"clients":[{"client":"cursor","state":"blocked"}]}'; exit 1;;
 esac
 changed=true; written=false
+[ "$3" = --expect ] && [ "$4" != "sha256:now" ] && exit 1
 [ "$1" = install ] && [ -e there ] && [ ! -e old ] && changed=false
 [ "$1" = uninstall ] && [ ! -e there ] && changed=false
 if [ "$3" != --dry-run ]; then
   written=$changed
   if [ "$1" = install ]; then touch there; else rm there; fi
 fi
-printf '{"client":"%s","file":"/s.json","changed":%s,"written":%s,"diff":"%s","backup":null,"note":null}' "$2" $changed $written "$1"
+printf '{"client":"%s","file":"/s.json","changed":%s,"written":%s,"diff":"%s","backup":null,"note":null,"digest":"sha256:now"}' "$2" $changed $written "$1"
 "#;
 
     fn scripted(folder: &Path) -> Clients {

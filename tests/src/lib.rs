@@ -7,6 +7,7 @@
 
 pub mod desk;
 pub mod ground;
+pub mod hands;
 pub mod hook;
 pub mod house;
 pub mod licence;

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use crate::ground::Ground;
 use crate::program::{eventually, kill_group, placet_desktop};
 
-const SHOWN_WITHIN: Duration = Duration::from_secs(20);
+pub(crate) const SHOWN_WITHIN: Duration = Duration::from_secs(20);
 /// The name under which WebDriver hands out elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -63,9 +64,25 @@ impl Window {
 
     /// Opens the app on this ground with further flags.
     pub fn open_with(ground: &Ground, flags: &[&str]) -> Self {
+        let flags: Vec<String> = ground.flags().into_iter().chain(flags.iter().map(ToString::to_string)).collect();
+        Self::start(Command::new("WebKitWebDriver"), ground, &flags)
+    }
+
+    /// Opens the app without flags, for a person whose home is this ground's: the system is shown another list of users.
+    pub fn open_at_home(ground: &Ground) -> Self {
+        let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+        let mut command = Command::new("unshare");
+        if !is_root {
+            command.args(["--user", "--keep-caps", "--map-current-user"]);
+        }
+        command.args(["--mount", "sh", "-c", "mount --bind \"$0\" /etc/passwd && exec \"$@\""]);
+        command.arg(ground.users()).arg("WebKitWebDriver").env("HOME", ground.home());
+        Self::start(command, ground, &[])
+    }
+
+    fn start(mut command: Command, ground: &Ground, flags: &[String]) -> Self {
         let screen = Screen::start();
         let port = free_port();
-        let mut command = Command::new("WebKitWebDriver");
         command.arg(format!("--port={port}")).arg("--host=127.0.0.1");
         command.env("DISPLAY", &screen.display).env("GDK_BACKEND", "x11");
         command.env("TAURI_AUTOMATION", "true").env("TAURI_WEBVIEW_AUTOMATION", "true");
@@ -84,9 +101,8 @@ impl Window {
         let agent: ureq::Agent = config.build().into();
         let root = format!("http://127.0.0.1:{port}");
         eventually(SHOWN_WITHIN, "the driver", || agent.get(format!("{root}/status")).call().ok());
-        let args: Vec<String> = ground.flags().into_iter().chain(flags.iter().map(ToString::to_string)).collect();
         let capabilities = json!({"capabilities": {"alwaysMatch": {
-            "webkitgtk:browserOptions": {"binary": placet_desktop(), "args": args}}}});
+            "webkitgtk:browserOptions": {"binary": placet_desktop(), "args": flags}}}});
         let mut window = Self { agent, session: root, driver, _screen: screen };
         let opened = window.post("session", &capabilities).expect("the app opens");
         let id = opened["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {opened}"));
@@ -104,13 +120,6 @@ impl Window {
     pub fn type_into(&self, testid: &str, text: &str) {
         let element = self.wait_for(testid);
         self.post(&format!("element/{element}/value"), &json!({"text": text})).unwrap();
-    }
-
-    /// Presses and releases one key with whatever has the focus.
-    pub fn press(&self, key: &str) {
-        let actions = json!({"actions": [{"type": "key", "id": "keyboard", "actions": [
-            {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]});
-        self.post("actions", &actions).unwrap();
     }
 
     /// The text of what has this `data-testid`, as it is shown.
@@ -161,6 +170,11 @@ impl Window {
         let png = base64::engine::general_purpose::STANDARD.decode(png.as_str().unwrap()).unwrap();
         std::fs::create_dir_all(to.parent().unwrap()).unwrap();
         std::fs::write(to, png).unwrap();
+    }
+
+    /// Lets an input device act.
+    pub(crate) fn act(&self, device: &Value) {
+        self.post("actions", &json!({"actions": [device]})).unwrap();
     }
 
     /// Ends the app and all its helpers at once, as a crash would.

@@ -48,8 +48,7 @@ fn the_built_in_agent_is_started_in_the_window_asks_is_answered_and_is_stopped()
     window.until_count("queue-row", 0);
 }
 
-/// The settings are those of whoever runs this test, so nothing is confirmed here: what is shown is what `placet` says.
-/// That a confirmed change is made, and only the one that was shown, is tested with the command in `clients.rs`.
+/// The settings are those of whoever runs this test, so nothing is confirmed here; `connect.rs` does it in another home.
 #[test]
 fn each_client_is_listed_and_the_change_of_its_settings_is_shown_before_it_is_made() {
     let ground = Ground::new(Some(ASK_EVERYTHING));

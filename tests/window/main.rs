@@ -4,6 +4,7 @@
 mod agents;
 mod answers;
 mod claude_code;
+mod connect;
 mod demo;
 mod grants;
 mod inbox;

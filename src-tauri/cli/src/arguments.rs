@@ -134,6 +134,9 @@ struct Install {
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
+    /// Only if the settings are still those of this digest, as shown with --dry-run --json
+    #[arg(long, value_name = "DIGEST")]
+    expect: Option<placet_domain::Digest>,
 }
 
 impl Install {
@@ -143,6 +146,7 @@ impl Install {
             project: self.project,
             patience: self.client_timeout_ms.map(Duration::from_millis),
             dry_run: self.dry_run,
+            expect: self.expect,
             places,
         }
     }

@@ -189,6 +189,28 @@ fn a_client_gets_its_hook_once_and_loses_it_again() {
 }
 
 #[test]
+fn a_change_that_was_shown_is_made_to_the_settings_that_it_was_shown_for_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("w/.claude")).unwrap();
+    let settings = dir.path().join("w/.claude/settings.json");
+    let shown = json_of(&install(dir.path(), &["install", "claude-code", "--dry-run"]));
+    let digest = shown["digest"].as_str().unwrap();
+    fs::write(&settings, "{\"model\": \"opus\"}\n").unwrap();
+    let late = install(dir.path(), &["install", "claude-code", "--expect", digest]);
+    assert_eq!((late.status.code(), &json_of(&late)["error"]["code"]), (Some(1), &json!("changed")));
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"model\": \"opus\"}\n");
+
+    let shown = json_of(&install(dir.path(), &["install", "claude-code", "--dry-run"]));
+    let done = install(dir.path(), &["install", "claude-code", "--expect", shown["digest"].as_str().unwrap()]);
+    assert_eq!(json_of(&done)["written"], true, "{done:?}");
+    let out = install(dir.path(), &["uninstall", "claude-code", "--expect", shown["digest"].as_str().unwrap()]);
+    assert_eq!(json_of(&out)["error"]["code"], "changed", "{out:?}");
+    let shown = json_of(&install(dir.path(), &["uninstall", "claude-code", "--dry-run"]));
+    let out = install(dir.path(), &["uninstall", "claude-code", "--expect", shown["digest"].as_str().unwrap()]);
+    assert_eq!(json_of(&out)["written"], true, "{out:?}");
+}
+
+#[test]
 fn settings_that_cannot_be_understood_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("w/.claude")).unwrap();

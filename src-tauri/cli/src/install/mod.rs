@@ -9,7 +9,9 @@ mod plugin;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
+use placet_domain::Digest;
 use placet_ipc::Flags;
+use placet_subject::canonical;
 use serde_json::json;
 use similar::TextDiff;
 
@@ -32,6 +34,8 @@ pub(crate) struct Order {
     pub(crate) patience: Option<Duration>,
     /// Only show it.
     pub(crate) dry_run: bool,
+    /// The digest of the settings that the change was shown for.
+    pub(crate) expect: Option<Digest>,
     /// Where the gate is, if not where it always is.
     pub(crate) places: Flags,
 }
@@ -60,7 +64,7 @@ pub(crate) fn install(order: &Order, form: Form) -> ExitCode {
         Ok(None) => return no_settings(order.client, form),
         Err(error) => return refuse(form, "no_home", &error),
     };
-    let done = change(&plan, order.dry_run, form, |text| edit::installed(text, plan.client, plan.shape, &plan.entries));
+    let done = change(&plan, order, form, |text| edit::installed(text, plan.client, plan.shape, &plan.entries));
     if form == Form::Text
         && done == Changed::Done
         && let Some(note) = plan.note
@@ -78,7 +82,7 @@ pub(crate) fn uninstall(order: &Order, form: Form) -> ExitCode {
         Ok(None) => return no_settings(order.client, form),
         Err(error) => return refuse(form, "no_home", &error),
     };
-    change(&plan, order.dry_run, form, |text| edit::removed(text, plan.client, plan.shape)).code()
+    change(&plan, order, form, |text| edit::removed(text, plan.client, plan.shape)).code()
 }
 
 fn scope(project: Option<PathBuf>) -> Scope {
@@ -111,7 +115,7 @@ impl Changed {
 }
 
 /// Shows what changes and changes it.
-fn change(plan: &Plan, dry_run: bool, form: Form, edit: impl Fn(&str) -> Result<String, edit::EditError>) -> Changed {
+fn change(plan: &Plan, order: &Order, form: Form, edit: impl Fn(&str) -> Result<String, edit::EditError>) -> Changed {
     let shown = visible(&plan.file.display().to_string());
     let before = match file::read(&plan.file) {
         Ok(before) => before,
@@ -120,6 +124,13 @@ fn change(plan: &Plan, dry_run: bool, form: Form, edit: impl Fn(&str) -> Result<
             return Changed::Refused;
         }
     };
+    let digest = canonical::sha256(before.as_bytes());
+    if order.expect.is_some_and(|expected| expected != digest) {
+        let why = "the settings have changed since the change was shown. Nothing was written: look again";
+        refuse(form, "changed", &format_args!("{shown}: {why}"));
+        return Changed::Refused;
+    }
+    let dry_run = order.dry_run;
     let after = match edit(&before) {
         Ok(after) => after,
         Err(error) => {
@@ -145,7 +156,7 @@ fn change(plan: &Plan, dry_run: bool, form: Form, edit: impl Fn(&str) -> Result<
     if form == Form::Json {
         say::json(&json!({
             "client": plan.client.name(), "file": shown, "changed": changed, "written": changed && !dry_run,
-            "diff": diff, "backup": copy, "note": plan.note,
+            "diff": diff, "digest": digest, "backup": copy, "note": plan.note,
         }));
         return Changed::Done;
     }
