@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use placet_domain::call::OnForm;
-use placet_domain::{Action, CONFIRM_CALL, CallFacts, Digest, Judged, PathText, Refused, RefusedCode, Subject};
+use placet_domain::{Action, CallFacts, Digest, Judged, PathText, Refused, RefusedCode, Subject};
 use serde_json::Value;
 
 use crate::canonical::sha256;
@@ -104,6 +104,7 @@ pub fn judge(call: &RawCall<'_>, known: &Known) -> Judged {
         raw_sha256: sha256(call.input),
         refused: reading.refused,
         rewritten: None,
+        doubt: None,
     };
     Judged { facts, input: Arc::new(input), card: Arc::new(card) }
 }
@@ -123,6 +124,13 @@ fn without_talk(input: &Value, talk: &[&str]) -> Option<Value> {
     ))
 }
 
+/// SHA-256 over the canonical form of an MCP tool's definition, as its server lists it; none where that is no strict
+/// JSON.
+pub fn definition_digest(tool: &[u8]) -> Option<Digest> {
+    let tool = crate::strict_json(tool).ok()?;
+    Some(crate::canonical::sha256(crate::canonical::canonical(&tool).as_bytes()))
+}
+
 /// The forms a grant for this call may take, narrowest first.
 fn grantable(reading: &Reading) -> Vec<OnForm> {
     let once_only = reading.refused.is_some()
@@ -132,8 +140,7 @@ fn grantable(reading: &Reading) -> Vec<OnForm> {
                 path.protected || path.hard_linked && path.action.strength() >= Action::Write.strength()
             }
             Subject::Url(url) => url.odd,
-            Subject::Tool(tool) => tool.tool == CONFIRM_CALL,
-            Subject::Command(_) | Subject::Mcp(_) => false,
+            Subject::Command(_) | Subject::Mcp(_) | Subject::Tool(_) => false,
         });
     if once_only {
         return Vec::new();

@@ -24,7 +24,7 @@ pub mod strict_json;
 mod tools;
 mod url;
 
-pub use call::{Known, RawCall, judge};
+pub use call::{Known, RawCall, definition_digest, judge};
 pub use changed::changed;
 pub use command::{Programs, ProgramsError};
 pub use digest::NORMALIZER_VERSION;

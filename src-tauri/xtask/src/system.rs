@@ -15,9 +15,19 @@ const TO_BUILD: &[&str] = &[
 ];
 
 /// What the tests need beyond that: a screen in memory, a driver for the web view, a browser, fonts, other people's
-/// scripting languages.
-const TO_TEST: &[&str] =
-    &["chromium", "dbus-x11", "fonts-dejavu-core", "git", "jq", "python3", "webkit2gtk-driver", "xdotool", "xvfb"];
+/// scripting languages, and the shells that commands are compared with.
+const TO_TEST: &[&str] = &[
+    "chromium",
+    "dbus-x11",
+    "fonts-dejavu-core",
+    "git",
+    "jq",
+    "python3",
+    "webkit2gtk-driver",
+    "xdotool",
+    "xvfb",
+    "zsh",
+];
 
 /// On Ubuntu `chromium` is no package but a pointer to a snap, which does not run in containers.
 const NOT_ON_UBUNTU: &[&str] = &["chromium"];

@@ -104,7 +104,10 @@ pub(crate) fn apply(form: &Form, argv: &[String]) -> Doing {
 fn asks_for_help(form: &Form, words: &[String]) -> bool {
     match words {
         _ if !form.help => false,
-        [only] => matches!(only.as_str(), "--help" | "--version"),
+        [only] => {
+            let short = only == "-h" && !form.subs.is_empty() && !form.options.contains_key("-h");
+            short || matches!(only.as_str(), "--help" | "--version")
+        }
         [subs @ .., last] if last == "--help" => form.sub(subs).is_some_and(|(length, _)| length == subs.len()),
         _ => false,
     }
@@ -177,7 +180,9 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
     }
     let written_before = doing.writes.len() + doing.deletes.len();
     for (name, rule, value) in events.options {
-        doing.raise(rule.effect);
+        if !written_nowhere(rule.takes, value.as_deref()) {
+            doing.raise(rule.effect);
+        }
         at_place |= rule.place;
         if rule.anywhere {
             doing.anywhere();
@@ -231,11 +236,12 @@ fn take(form: &Form, events: Events, doing: &mut Doing, whole: bool) {
         match form.effect {
             Action::Write => doing.writes.push(place.clone()),
             Action::Delete => doing.deletes.push(place.clone()),
+            // What is fetched is at its host.
+            Action::Fetch => {}
             Action::None
             | Action::Search
             | Action::List
             | Action::Read
-            | Action::Fetch
             | Action::Execute
             | Action::Send
             | Action::Other => {
@@ -345,13 +351,26 @@ fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains('/'))
 }
 
+/// Whether an option's value is a file to be written that keeps nothing.
+fn written_nowhere(takes: Takes, value: Option<&str>) -> bool {
+    let (Takes::Value(role) | Takes::Attached(role)) = takes else { return false };
+    let keeps_nothing = |value: &str| matches!(value, "/dev/null" | "/dev/stdout" | "/dev/stderr");
+    (role == Role::Write || role == Role::Output) && value.is_some_and(keeps_nothing)
+        || role == Role::Output && value == Some("-")
+}
+
 /// What one word means.
 fn word(role: Role, text: &str, doing: &mut Doing) {
-    doing.raise(role.effect());
     let nowhere = matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin");
+    if !written_nowhere(Takes::Value(role), Some(text)) {
+        doing.raise(role.effect());
+    }
     match role {
         Role::Text => {}
-        Role::Read | Role::Write if nowhere => {}
+        Role::Method if matches!(text, "GET" | "HEAD" | "OPTIONS") => {}
+        Role::Header if harmless_header(text) => {}
+        Role::Method | Role::Header => doing.raise(Action::Send),
+        Role::Read | Role::Write | Role::Output if nowhere => {}
         Role::Format if text.starts_with('+') => {}
         Role::Format => doing.not_known(format!("“{text}” is a value to be set.")),
         Role::Read => doing.reads.push(text.to_owned()),
@@ -361,7 +380,7 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
             }
             doing.anywhere();
         }
-        Role::Write => doing.writes.push(text.to_owned()),
+        Role::Write | Role::Output => doing.writes.push(text.to_owned()),
         Role::Delete => doing.deletes.push(text.to_owned()),
         Role::Move => {
             doing.reads.push(text.to_owned());
@@ -411,6 +430,14 @@ fn word(role: Role, text: &str, doing: &mut Doing) {
     }
 }
 
+/// Whether a header only says in what form the answer is wanted.
+fn harmless_header(text: &str) -> bool {
+    let Some((name, _)) = text.split_once(':') else { return false };
+    ["accept", "accept-language", "cache-control", "x-github-api-version"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// The path in a word that may also name a revision (`.env`, `HEAD:.env`, `../x`); none where it looks like no path.
 fn perhaps_a_path(text: &str) -> Option<&str> {
     let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
@@ -443,6 +470,15 @@ fn program_text(harmless: Option<()>, otherwise: &str, doing: &mut Doing) {
 fn url(text: &str, doing: &mut Doing) {
     if text.contains(['[', ']', '{', '}']) || text.starts_with('-') {
         doing.not_known("The address stands for several.");
+    }
+    // Some programs do with one slash, or none.
+    if let Some((scheme, path)) = text.split_once(':')
+        && scheme.eq_ignore_ascii_case("file")
+        && !path.starts_with("//")
+    {
+        doing.raise(Action::Read);
+        doing.reads.push(path.to_owned());
+        return;
     }
     match text.split_once("://") {
         Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => {

@@ -88,6 +88,8 @@ pub(crate) enum Role {
     ReadList,
     /// A path written.
     Write,
+    /// As `Write`, where “-” is the standard output.
+    Output,
     /// A path removed.
     Delete,
     /// A path read and removed (`mv`).
@@ -102,6 +104,10 @@ pub(crate) enum Role {
     Send,
     /// A host.
     Host,
+    /// The method of a request: one that asks, or else something is sent.
+    Method,
+    /// A header of a request: one about the form of the answer, or else something is sent.
+    Header,
     /// A repository of a forge: `OWNER/NAME`, or with the host before it, or its address; else mere text.
     Repository,
     /// A folder in which the rest is done.
@@ -135,6 +141,7 @@ impl Role {
             "read" => Self::Read,
             "read-list" => Self::ReadList,
             "write" => Self::Write,
+            "output" => Self::Output,
             "delete" => Self::Delete,
             "move" => Self::Move,
             "maybe" => Self::Maybe,
@@ -142,6 +149,8 @@ impl Role {
             "url" => Self::Url,
             "send" => Self::Send,
             "host" => Self::Host,
+            "method" => Self::Method,
+            "header" => Self::Header,
             "repository" => Self::Repository,
             "folder" => Self::Folder,
             "program" => Self::Program,
@@ -164,6 +173,8 @@ impl Role {
             Self::Text
             | Self::Format
             | Self::Host
+            | Self::Method
+            | Self::Header
             | Self::Repository
             | Self::Folder
             | Self::Sed
@@ -176,7 +187,7 @@ impl Role {
             | Self::Shell
             | Self::Maybe => Action::None,
             Self::Read | Self::ReadList => Action::Read,
-            Self::Write => Action::Write,
+            Self::Write | Self::Output => Action::Write,
             Self::Delete | Self::Move => Action::Delete,
             Self::Url => Action::Fetch,
             Self::Send => Action::Send,
@@ -324,7 +335,7 @@ impl Form {
         }
         let needs_place = matches!(form.effect, Action::Write | Action::Delete);
         let has_path = form.operands.roles().any(|r| matches!(r, Role::Write | Role::Delete | Role::Move))
-            || form.options.values().any(|o| matches!(o.takes, Takes::Value(Role::Write)));
+            || form.options.values().any(|o| matches!(o.takes, Takes::Value(Role::Write | Role::Output)));
         if needs_place && form.place.is_none() && !has_path {
             return Err("what it writes or deletes is not said: give “place” or a role for its operands".to_owned());
         }

@@ -61,6 +61,11 @@ impl Reader<'_> {
             if changes_folder(&part.argv) {
                 self.change_folder(&mut part, folders);
             }
+            if name == "zsh" && part.argv.is_empty() && !piece.redirects.is_empty() {
+                let sentence = "Without a program zsh runs one of its own choice on this file.";
+                part.why_not = Some(WhyNot::other(sentence, piece.range.clone()));
+                part.effect = Action::strongest([part.effect, Action::Execute]);
+            }
             if let Some(reason) = first_reason(&part) {
                 why_not.get_or_insert(reason);
             }

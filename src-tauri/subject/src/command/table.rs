@@ -53,7 +53,7 @@ macro_rules! builtin {
 
 /// The tables that come with Placet. A test compares the list with the folder.
 pub(crate) const BUILTIN: &[(&str, &str)] = &builtin!(
-    "archive" "build" "cargo" "cloud" "coreutils" "containers" "database" "documents" "editors" "find" "git" "github" "go"
+    "apple" "archive" "build" "cargo" "cloud" "coreutils" "containers" "database" "documents" "editors" "find" "git" "github" "go"
     "grep" "infrastructure" "interpreters" "javascript" "kubernetes" "languages" "media" "network" "openssl" "packages" "processes" "python" "sed-awk" "shell"
     "system" "wrappers"
 );

@@ -279,8 +279,17 @@ pub(crate) fn folded(path: &PathText) -> Vec<String> {
         .split(|b| *b == b'/')
         .filter(|name| !name.is_empty())
         .map(|name| {
-            std::str::from_utf8(name)
-                .map_or_else(|_| "\0".to_owned(), |text| text.nfc().collect::<String>().to_lowercase())
+            std::str::from_utf8(name).map_or_else(
+                |_| "\0".to_owned(),
+                // Plain letters have one form, and most names have no others.
+                |text| {
+                    if text.is_ascii() {
+                        text.to_ascii_lowercase()
+                    } else {
+                        text.nfc().collect::<String>().to_lowercase()
+                    }
+                },
+            )
         })
         .collect()
 }

@@ -67,48 +67,74 @@ impl Traced {
     }
 }
 
+/// A shell that is there, with what makes it read no start-up files; a line says so where it is not.
+fn real_shell(words: &'static [&'static str]) -> Option<&'static [&'static str]> {
+    let there = std::path::Path::new(words[0]).exists();
+    if !there {
+        eprintln!("skipped, since there is no {}", words[0]);
+    }
+    there.then_some(words)
+}
+
+/// As it comes, and with the settings that people most often have.
+const ZSH: &[&[&str]] = &[&["/bin/zsh", "-f"], &["/bin/zsh", "-f", "-o", "extendedglob", "-o", "magicequalsubst"]];
+
 fn words_of(understood: &Understood) -> Vec<Vec<String>> {
     understood.commands.iter().map(|part| part.argv.clone()).collect()
 }
 
+/// Texts of every kind that is understood.
+const READ: &[&str] = &[
+    "ls -la",
+    "ls 'a b' \"c d\" e\\ f",
+    "ls \\-la",
+    "'l's \"x\"'y'z",
+    "ls a\\\nb",
+    "ls \\\n  -la \\\n  x",
+    "ls; a\nb",
+    "ls && a && b",
+    "ls # comment ; rm x\na",
+    "ls a#b",
+    "ls \"a\\$b\\`c\\\"d\\\\e\\f\"",
+    "ls ''",
+    "ls \"\"x",
+    "ls a=b =c",
+    "ls HEAD~1 HEAD^ x@{1} {} a,b %x +y @z",
+    "cat <<'EOF'\n$x `y` \\z\nEOF\na",
+    "cat <<'EOF' && a\ntext ; rm x\nEOF\nb",
+    "cat <<EOF\nplain 'text' \"quoted\"\nEOF",
+    "git commit -m \"$(cmd x)\"",
+    "ls \"foo$\" \"$|x\"",
+    "ls ä 文件 \"ö\"",
+    "a 2>&1 | b",
+    "ls ! x",
+    "ls \"a\nb\" 'c\nd'",
+    "ls\ta\t b",
+    "ls a\\'b \"it's\"",
+    "ls -- -x",
+    "a;b;",
+    "\n\nls\n\n",
+    "ls a\\\\b",
+];
+
 #[test]
 fn bash_runs_the_words_that_were_read() {
+    runs_as_read("bash", &["/bin/bash", "--noprofile", "--norc"]);
+}
+
+#[test]
+fn zsh_runs_the_words_that_were_read() {
+    for zsh in ZSH.iter().filter_map(|zsh| real_shell(zsh)) {
+        runs_as_read("zsh", zsh);
+    }
+}
+
+fn runs_as_read(name: &str, shell_words: &[&str]) {
     let traced = Traced::new();
-    for text in [
-        "ls -la",
-        "ls 'a b' \"c d\" e\\ f",
-        "ls \\-la",
-        "'l's \"x\"'y'z",
-        "ls a\\\nb",
-        "ls \\\n  -la \\\n  x",
-        "ls; a\nb",
-        "ls && a && b",
-        "ls # comment ; rm x\na",
-        "ls a#b",
-        "ls \"a\\$b\\`c\\\"d\\\\e\\f\"",
-        "ls ''",
-        "ls \"\"x",
-        "ls a=b =c",
-        "ls HEAD~1 HEAD^ x@{1} {} a,b %x +y @z",
-        "cat <<'EOF'\n$x `y` \\z\nEOF\na",
-        "cat <<'EOF' && a\ntext ; rm x\nEOF\nb",
-        "cat <<EOF\nplain 'text' \"quoted\"\nEOF",
-        "git commit -m \"$(cmd x)\"",
-        "ls \"foo$\" \"$|x\"",
-        "ls ä 文件 \"ö\"",
-        "a 2>&1 | b",
-        "ls ! x",
-        "ls \"a\nb\" 'c\nd'",
-        "ls\ta\t b",
-        "ls a\\'b \"it's\"",
-        "ls -- -x",
-        "a;b;",
-        "\n\nls\n\n",
-        "ls a\\\\b",
-    ] {
-        let understood = read(text);
+    for text in READ {
+        let understood = understand(text, &Shell { name: name.to_owned(), ..shell() }, programs());
         if understood.inspectable {
-            let mut ran = traced.run(text);
+            let mut ran = traced.run_by(shell_words, text);
             let mut read = words_of(&understood);
             if text.contains('|') {
                 ran.sort();
@@ -255,8 +281,26 @@ proptest! {
         let known = understood.commands.iter().all(|part| part.argv.first().is_some_and(|p| TRACED.contains(&p.as_str())));
         // Who reads a file that is not there does not run.
         let known = known && understood.commands.iter().all(|part| part.reads.is_empty());
-        if understood.inspectable && known && std::path::Path::new("/bin/dash").exists() {
-            prop_assert_eq!(TRACES.with(|traced| traced.run_by(&["/bin/dash"], &text)), words_of(&understood), "{:?}", text);
+        if understood.inspectable && known && let Some(dash) = real_shell(&["/bin/dash"]) {
+            prop_assert_eq!(TRACES.with(|traced| traced.run_by(dash, &text)), words_of(&understood), "{:?}", text);
+        }
+    }
+
+    /// What is accepted for zsh, zsh runs as the same words, with its own patterns, redirections and words about.
+    #[test]
+    fn what_is_accepted_for_zsh_runs_as_read_by_zsh(pieces in prop::collection::vec(prop::sample::select(vec![
+        "a", "b", " ", " ", " ", "\n", ";", " && ", "'", "\"", "\\", "#", "x", "=", " =ls", "\\\n", "^", "!", "{}", "{a}", "~", "@", "[", "]",
+        "(", ")", "*", "?", "%", "+", ":", ",", ">f", ">>f ", "2>f", ">!f", ">&2 ", "2>&1 ", ">|f", "<1-2>", "&>f", "&>>f ", "$", "`",
+        "<<'E'\nx\nE\n", "<<E\ny\nE\n", "'a b'", "\"c\\\\d\"", "\"!\"", " - ", " noglob ", " nocorrect ", " repeat 2 ", " command ", "a#b", "x^y", "n~m", "''",
+        "!!", "\"a\\!b\"", "1", "-n",
+    ]), 1..10)) {
+        let text = format!("cmd {}", pieces.concat());
+        let understood = understand(&text, &Shell { name: "zsh".to_owned(), ..shell() }, programs());
+        let known = understood.commands.iter().all(|part| part.argv.first().is_some_and(|p| TRACED.contains(&p.as_str())));
+        if understood.inspectable && known {
+            for zsh in ZSH.iter().filter_map(|zsh| real_shell(zsh)) {
+                prop_assert_eq!(TRACES.with(|traced| traced.run_by(zsh, &text)), words_of(&understood), "{:?} by {:?}", text, zsh);
+            }
         }
     }
 
