@@ -1,29 +1,27 @@
 //! Takes the model's calls through the chain and, where they are cleared, to their tools.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use placet_domain::ApprovalId;
 use serde_json::Value;
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{sync::oneshot, task::JoinSet, time::Instant};
 
 use crate::{
     bus::{Bus, Watched},
     context::Context,
     corridor::{Cleared, Corridor, Ran},
-    hooks::{Call, Chain, Decided, Fate, Judgement},
+    hooks::{Asking, Call, Chain, Decided, Fate, Judgement},
     journal::{Journal, JournalError, Line, OpenCalls},
     message::{ModelCall, ToolResult},
+    sub_agent::SUB_AGENT,
     summary::Tally,
     tools::{Output, ToolError, ToolErrorCode, Toolbox},
 };
 
 /// As many read-only calls run at the same time.
 const AT_ONCE: usize = 8;
-/// How soon an approval that waits is looked for, to be noted in the journal.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// What a person reads of a call that is asked about because nobody knows whether it ran.
+const MAY_HAVE_RUN: &str =
+    "This call had begun when the run broke off, so it may have run already. Approve to run it (again).";
 
 /// Why a run cannot go on after a call.
 #[derive(Debug)]
@@ -166,10 +164,18 @@ impl Caller {
         halt: &mut Option<Halt>,
     ) -> Result<(Decided, Output, u64), Halt> {
         let began = Instant::now();
-        let judgement = match self.doubtful(call, open).await {
-            Some(denied) => denied,
-            None => self.judged(call, model, open).await?,
-        };
+        if open.may_have_run.contains(&call.id)
+            && let Some(going_on) = self.toolbox.take_up(&call.tool, self.context.session(), &call.id)
+        {
+            self.count(|counts| counts.tally.allowed += 1);
+            let output = going_on.await;
+            return if self.gate.is_closing() {
+                Err(Halt::Closing)
+            } else {
+                Ok((Decided::Allowed, output, millis(began)))
+            };
+        }
+        let judgement = self.judged(call, model, open).await?;
         self.count(|counts| counts.waited_ms += millis(began));
         match judgement {
             Judgement::Cleared { cleared, rewritten } => {
@@ -182,6 +188,10 @@ impl Caller {
                 });
                 call.input = cleared.input().clone();
                 let (output, duration_ms) = self.act(call, *cleared).await?;
+                // A sub-agent whose gate closes is suspended: its call has no result yet.
+                if call.tool == SUB_AGENT && self.gate.is_closing() {
+                    return Err(Halt::Closing);
+                }
                 Ok((Decided::Allowed, output, duration_ms))
             }
             Judgement::Denied { .. } if self.gate.is_closing() => Err(Halt::Closing),
@@ -203,48 +213,44 @@ impl Caller {
         }
     }
 
-    /// A call whose tool had begun when the run broke off may have run: a person says whether it may run again.
-    async fn doubtful(&self, call: &Call, open: &OpenCalls) -> Option<Judgement> {
-        if !open.may_have_run.contains(&call.id) {
-            return None;
-        }
-        let why = "This call had begun when the run broke off, so it may have run already. Approve to run it (again).";
-        match self.chain.confirm(call, why).await? {
-            Judgement::Denied { reason, by, approval } => {
+    /// The pre chain; a question that waits is noted, so that a run taken up again asks for the same one. A call whose
+    /// tool had begun when the run broke off may have run: a person says whether it may run again.
+    async fn judged(&self, call: &mut Call, model: &ModelCall, open: &OpenCalls) -> Result<Judgement, Halt> {
+        let id = call.id.clone();
+        let may_have_run = open.may_have_run.contains(&id);
+        let again = open.asked.get(&id).copied();
+        let (waits, mut waiting) = oneshot::channel();
+        let asking = Asking {
+            raw: (!model.arguments.trim().is_empty()).then(|| Arc::from(model.arguments.as_bytes())),
+            again,
+            definition: self.toolbox.definition(&call.tool),
+            doubt: may_have_run.then(|| MAY_HAVE_RUN.to_owned()),
+            waits: Some(waits),
+        };
+        let judging = self.chain.before_tool(call, asking);
+        tokio::pin!(judging);
+        let judgement = tokio::select! {
+            judgement = &mut judging => judgement,
+            Ok((approval, until)) = &mut waiting => {
+                self.bus.tell(Watched::ToolWaits { call_id: id.clone(), approval, until_ms: until });
+                if again != Some(approval) {
+                    self.note(|| Line::Asked { call_id: id, approval })?;
+                }
+                judging.await
+            }
+        };
+        Ok(match judgement {
+            Judgement::Denied { reason, by, approval } if may_have_run => {
                 let reason = format!(
                     "{reason} This call had begun when the run broke off: it may or may not have run. Look before you go on."
                 );
-                Some(Judgement::Denied { reason, by, approval })
+                Judgement::Denied { reason, by, approval }
             }
-            judgement @ (Judgement::Cleared { .. } | Judgement::Answered(_) | Judgement::Failed { .. }) => {
-                Some(judgement)
-            }
-        }
-    }
-
-    /// The pre chain; meanwhile an approval that waits is noted, so that a run taken up again asks for the same one.
-    async fn judged(&self, call: &mut Call, model: &ModelCall, open: &OpenCalls) -> Result<Judgement, Halt> {
-        let id = call.id.clone();
-        let again = open.asked.get(&id).copied();
-        let raw = (!model.arguments.trim().is_empty()).then(|| Arc::from(model.arguments.as_bytes()));
-        let judging = self.chain.before_tool(call, again, raw);
-        tokio::pin!(judging);
-        let mut noted = self.journal.is_none() || again.is_some();
-        loop {
-            tokio::select! {
-                judgement = &mut judging => return Ok(judgement),
-                () = tokio::time::sleep(LOOK_AGAIN), if !noted => {
-                    if let Some(approval) = self.approval_of(&id) {
-                        self.note(|| Line::Asked { call_id: id.clone(), approval })?;
-                        noted = true;
-                    }
-                }
-            }
-        }
-    }
-
-    fn approval_of(&self, call_id: &str) -> Option<ApprovalId> {
-        self.gate.approval_of(self.context.session(), call_id)
+            judgement @ (Judgement::Cleared { .. }
+            | Judgement::Denied { .. }
+            | Judgement::Answered(_)
+            | Judgement::Failed { .. }) => judgement,
+        })
     }
 
     async fn act(&self, call: &Call, cleared: Cleared) -> Result<(Output, u64), Halt> {

@@ -2,6 +2,7 @@
 //! agent. It is the operator's alone; nothing in a workspace is read as configuration.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -28,6 +29,9 @@ pub struct Config {
     /// How far a run may go.
     #[serde(default)]
     pub budget: BudgetConfig,
+    /// What the operator vouches for, for the hooks: user, tier, …. The policy has its own.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, String>,
     /// How deep sub-agents may go; 0 for none.
     #[serde(default)]
     pub sub_agents: u32,
@@ -187,6 +191,7 @@ impl Config {
             max_ms: self.budget.max_ms.unwrap_or(usual.max_ms),
         };
         options.clamps.clone_from(&self.clamps);
+        options.attributes.clone_from(&self.attributes);
         options.sub_agents = self.sub_agents;
         options.audit_log.clone_from(&self.audit_log);
         options.session_summaries.clone_from(&self.session_summaries);
@@ -239,7 +244,7 @@ mod tests {
         std::fs::write(&key, "k\n").unwrap();
         let text = format!(
             "sub_agents = 1\n[provider]\nkind = \"anthropic\"\nmodel = \"m\"\nkey_file = {key:?}\n\
-             [budget]\nmax_turns = 3\n\
+             [budget]\nmax_turns = 3\n[attributes]\ntier = \"free\"\n\
              [[hook]]\nname = \"h\"\ncommand = [\"/bin/true\"]\nevents = [\"PreToolUse\"]\n\
              [[clamp]]\ntool = \"list_files\"\nfield = \"max_entries\"\nmost = 10\n\
              [[profile]]\nname = \"reader\"\ntools = [\"read_file\"]\n"
@@ -251,6 +256,7 @@ mod tests {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
         let made = options(Some("reader")).await.unwrap();
         assert_eq!((made.budget.max_turns, made.hooks.len(), made.sub_agents), (3, 1, 1));
+        assert_eq!(made.attributes["tier"], "free");
         assert_eq!((made.tools.unwrap(), made.clamps[0].most), (vec!["read_file".to_owned()], 10));
         assert!(matches!(options(Some("writer")).await, Err(ConfigError::NoProfile(_))));
     }

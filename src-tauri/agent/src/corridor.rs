@@ -2,6 +2,7 @@
 
 use placet_domain::{AgentName, ApprovalId, At, PathText, Refusal, SessionId};
 use placet_gate::Remote;
+use tokio::sync::oneshot;
 
 pub(crate) use placet_gate::{Ask, Cleared, Gate, Ran, Verdict};
 
@@ -47,10 +48,11 @@ impl Corridor {
         }
     }
 
-    pub(crate) async fn ask(&self, ask: Ask) -> Verdict {
+    /// `waits` hears, if a person is asked, of the approval and its deadline.
+    pub(crate) async fn ask(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Verdict {
         match self {
-            Self::Here(gate) => gate.ask(ask).await,
-            Self::There(remote) => remote.ask(ask).await,
+            Self::Here(gate) => gate.ask(ask, waits).await,
+            Self::There(remote) => remote.ask(ask, waits).await,
         }
     }
 
@@ -73,18 +75,6 @@ impl Corridor {
         match self {
             Self::Here(gate) => gate.now(),
             Self::There(remote) => remote.now(),
-        }
-    }
-
-    /// The approval that a call waits for.
-    pub(crate) fn approval_of(&self, session: SessionId, call_id: &str) -> Option<ApprovalId> {
-        match self {
-            Self::Here(gate) => gate.look(|state| {
-                let mut mine = state.approvals.values().filter(|approval| approval.session == session);
-                let asked = mine.find(|approval| approval.judged.facts.call_id.as_deref() == Some(call_id));
-                asked.map(|approval| approval.id)
-            }),
-            Self::There(remote) => remote.approval_of(session, call_id),
         }
     }
 }

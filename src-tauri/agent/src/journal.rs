@@ -17,7 +17,7 @@ use placet_domain::ApprovalId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    machine::Ending,
+    machine::{Budget, Ending},
     message::{Message, ToolResult, Usage},
 };
 
@@ -26,12 +26,7 @@ use crate::{
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Line {
     /// The run begins.
-    RunStarted {
-        /// Its id, which is also the client's id of the session at the gate.
-        run: String,
-        /// Where it works.
-        workspace: String,
-    },
+    RunStarted(Beginning),
     /// Something was said.
     Said {
         /// What.
@@ -65,6 +60,33 @@ pub enum Line {
     },
 }
 
+/// How a run began: taken up, it has the same tools and bounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beginning {
+    /// Its id, which is also the client's id of the session at the gate.
+    pub run: String,
+    /// Where it works.
+    pub workspace: String,
+    /// The only tools it may be offered; all, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// How far it may go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// For a sub-agent: the call that began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beneath: Option<Beneath>,
+}
+
+/// The call of another run that began this one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beneath {
+    /// The other run.
+    pub run: String,
+    /// The model's id of the call.
+    pub call_id: String,
+}
+
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -89,10 +111,8 @@ pub struct Journal(Arc<Mutex<File>>);
 /// What a journal says of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recalled {
-    /// The run's id.
-    pub run: String,
-    /// Where it worked.
-    pub workspace: String,
+    /// How it began.
+    pub began: Beginning,
     /// The conversation.
     pub messages: Vec<Message>,
     /// The turn it was in.
@@ -118,11 +138,11 @@ pub struct OpenCalls {
 
 impl Journal {
     /// Makes the journal of a new run, readable by its owner alone.
-    pub fn create(path: &Path, run: &str, workspace: &str) -> Result<Self, JournalError> {
+    pub fn create(path: &Path, began: Beginning) -> Result<Self, JournalError> {
         let file = OpenOptions::new().create_new(true).append(true).mode(0o600).open(path)?;
         alone(&file)?;
         let journal = Self(Arc::new(Mutex::new(file)));
-        journal.write(&Line::RunStarted { run: run.to_owned(), workspace: workspace.to_owned() })?;
+        journal.write(&Line::RunStarted(began))?;
         Ok(journal)
     }
 
@@ -130,6 +150,13 @@ impl Journal {
     pub fn recall(path: &Path) -> Result<(Self, Recalled), JournalError> {
         let file = OpenOptions::new().append(true).open(path)?;
         alone(&file)?;
+        let (recalled, whole) = Self::read(path)?;
+        file.set_len(whole)?;
+        Ok((Self(Arc::new(Mutex::new(file))), recalled))
+    }
+
+    /// Looks at a journal, whoever has it open: what it says, and how many bytes of it are whole lines.
+    pub(crate) fn read(path: &Path) -> Result<(Recalled, u64), JournalError> {
         let mut reader = BufReader::new(File::open(path)?);
         let mut recalled = Recalled::default();
         let mut whole = 0_u64;
@@ -144,11 +171,10 @@ impl Journal {
             recalled.take(line);
             whole += read as u64;
         }
-        if recalled.run.is_empty() {
+        if recalled.began.run.is_empty() {
             return Err(JournalError::NotARun);
         }
-        file.set_len(whole)?;
-        Ok((Self(Arc::new(Mutex::new(file))), recalled))
+        Ok((recalled, whole))
     }
 
     /// Writes a line. When this returns it is on disk.
@@ -176,12 +202,19 @@ fn alone(file: &File) -> Result<(), JournalError> {
 }
 
 impl Recalled {
+    /// Whether the run came to its own end: everything else can be taken up.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ending == Some(Ending::Done)
+    }
+
+    /// Whether it broke off, by no word of the person's and at no bound.
+    pub(crate) fn broke_off(&self) -> bool {
+        self.ending.as_ref().is_none_or(|ending| *ending == Ending::Suspended)
+    }
+
     fn take(&mut self, line: Line) {
         match line {
-            Line::RunStarted { run, workspace } => {
-                self.run = run;
-                self.workspace = workspace;
-            }
+            Line::RunStarted(began) => self.began = began,
             Line::Said { message, turn, usage } => {
                 self.messages.push(message);
                 self.turn = turn;
@@ -213,7 +246,7 @@ mod tests {
     fn a_journal_tells_what_may_have_run_and_a_torn_line_never_happened() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.jsonl");
-        let journal = Journal::create(&path, "r1", "/w").unwrap();
+        let journal = Journal::create(&path, Beginning { run: "r1".into(), ..Beginning::default() }).unwrap();
         let said =
             |text: &str| Line::Said { message: Message::User { text: text.into() }, turn: 1, usage: Usage::default() };
         journal.write(&said("do it")).unwrap();

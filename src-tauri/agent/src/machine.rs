@@ -3,12 +3,14 @@
 //! Whatever ends a run, and wherever, the conversation it leaves is whole: every call of the model has exactly one
 //! result, in order, so that the next request is valid for any provider.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Message, ModelCall, Reply, ToolResult, Usage};
+use crate::message::{Message, ModelCall, Reply, ToolResult, Usage, last_words};
 
 /// How far a run may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Turns; one is a request to the provider and the calls that follow from it.
     pub max_turns: u32,
@@ -165,11 +167,7 @@ impl Machine {
 
     /// What the model said last.
     pub fn last_words(&self) -> &str {
-        let said = self.messages.iter().rev().find_map(|message| match message {
-            Message::Assistant { text, .. } => Some(text.as_str()),
-            Message::User { .. } | Message::Results { .. } => None,
-        });
-        said.unwrap_or_default()
+        last_words(&self.messages)
     }
 
     /// Takes what happened and says what is to be done. An event that does not fit where the run stands changes
@@ -208,6 +206,9 @@ impl Machine {
                 vec![Effect::RunCalls(calls)]
             }
             Some(Message::Results { .. }) if self.turn >= self.budget.max_turns => self.end(Ending::MaxTurns),
+            Some(Message::Results { .. }) if self.usage.total() >= self.budget.max_tokens => {
+                self.end(Ending::MaxTokens)
+            }
             Some(Message::User { .. } | Message::Results { .. }) | None => {
                 self.turn += 1;
                 self.at(Point::BeforeTurn)
@@ -217,14 +218,33 @@ impl Machine {
 
     fn replied(&mut self, reply: Reply) -> Vec<Effect> {
         self.usage = self.usage.plus(reply.usage);
-        let remember = self.remember(Message::Assistant { text: reply.text, calls: reply.calls.clone() });
-        if reply.calls.is_empty() {
+        let calls = self.with_ids(reply.calls);
+        let remember = self.remember(Message::Assistant { text: reply.text, calls: calls.clone() });
+        if calls.is_empty() {
             let mut effects = vec![remember];
             effects.extend(self.at(Point::AfterTurn));
             return effects;
         }
-        self.phase = Phase::AtTools(reply.calls.clone());
-        vec![remember, Effect::RunCalls(reply.calls)]
+        self.phase = Phase::AtTools(calls.clone());
+        vec![remember, Effect::RunCalls(calls)]
+    }
+
+    /// Every call of a conversation has an id of its own that any provider takes back. Some servers give none, or the
+    /// same in every answer.
+    fn with_ids(&self, mut calls: Vec<ModelCall>) -> Vec<ModelCall> {
+        let mut taken: HashSet<String> = self.messages.iter().flat_map(Message::call_ids).map(str::to_owned).collect();
+        for (at, call) in calls.iter_mut().enumerate() {
+            let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+            let is_id = (1..=64).contains(&call.id.len()) && call.id.bytes().all(fits);
+            if !is_id || taken.contains(&call.id) {
+                call.id = format!("call_{}_{at}", self.turn);
+                while taken.contains(&call.id) {
+                    call.id.push('_');
+                }
+            }
+            taken.insert(call.id.clone());
+        }
+        calls
     }
 
     fn turned(&mut self) -> Vec<Effect> {
@@ -360,6 +380,25 @@ mod tests {
         let mut again =
             Machine::resumed(Budget::default(), machine.messages().to_vec(), machine.turn(), machine.usage());
         assert_eq!(again.step(Event::Begun), [Effect::RunCalls(vec![call("a")])]);
+    }
+
+    #[test]
+    fn every_call_of_a_conversation_has_an_id_of_its_own_whatever_the_provider_gives() {
+        let mut machine = at_provider(Budget::default());
+        for ids in [&["", "", "a", "a", "call_1_1", "b c", "ä"][..], &["a", "", "call_2_1", &"x".repeat(65)]] {
+            let effects = machine.step(reply(ids));
+            let Effect::RunCalls(calls) = &effects[1] else { panic!("{effects:?}") };
+            machine.step(Event::Answered(calls.iter().map(|call| result(&call.id)).collect()));
+            assert!(results_of(&machine).iter().all(|(_, is_error)| !is_error), "each answer finds its call");
+            for point in [Point::AfterTurn, Point::BeforeTurn, Point::BeforeProvider] {
+                machine.step(Event::Passed(point));
+            }
+        }
+        let ids: Vec<&str> = machine.messages().iter().flat_map(Message::call_ids).collect();
+        let apart: HashSet<&str> = ids.iter().copied().collect();
+        assert_eq!((ids.len(), apart.len()), (11, 11), "{ids:?}");
+        assert!(ids.iter().all(|id| !id.is_empty() && id.len() <= 64 && id.is_ascii() && !id.contains(' ')), "{ids:?}");
+        assert!(ids.contains(&"a"), "what can stay stays: {ids:?}");
     }
 
     #[test]

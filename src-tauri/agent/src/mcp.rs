@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use placet_domain::Digest;
 use placet_gate::Cleared;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -90,6 +91,7 @@ pub async fn connect(config: &McpConfig) -> Result<Vec<Arc<dyn ExtraTool>>, McpE
 struct McpTool {
     spec: ToolSpec,
     own_name: String,
+    definition: Option<Digest>,
     link: Arc<Link>,
 }
 
@@ -109,7 +111,8 @@ impl McpTool {
             // A server's word that a tool only reads is a hint; it is not taken for running calls at the same time.
             reads_only: false,
         };
-        Some(Self { spec, own_name, link: Arc::clone(link) })
+        let definition = placet_gate::definition_digest(tool.to_string().as_bytes());
+        Some(Self { spec, own_name, definition, link: Arc::clone(link) })
     }
 
     async fn call(&self, cleared: Cleared) -> Output {
@@ -136,6 +139,10 @@ impl ExtraTool for McpTool {
 
     fn run(&self, cleared: Cleared) -> Later<'_, Output> {
         Box::pin(self.call(cleared))
+    }
+
+    fn definition(&self) -> Option<Digest> {
+        self.definition
     }
 }
 

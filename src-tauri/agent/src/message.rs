@@ -1,5 +1,6 @@
 //! What is said between the person, the model and the tools.
 
+use placet_domain::redact::redact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,6 +25,53 @@ pub enum Message {
         /// The results.
         results: Vec<ToolResult>,
     },
+}
+
+impl Message {
+    /// The ids of the calls in it.
+    pub(crate) fn call_ids(&self) -> impl Iterator<Item = &str> {
+        let calls = match self {
+            Self::Assistant { calls, .. } => calls.as_slice(),
+            Self::User { .. } | Self::Results { .. } => &[],
+        };
+        calls.iter().map(|call| call.id.as_str())
+    }
+
+    /// How many bytes its words take.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::User { text } => text.len(),
+            Self::Assistant { text, calls } => {
+                text.len() + calls.iter().map(|call| call.tool.len() + call.arguments.len()).sum::<usize>()
+            }
+            Self::Results { results } => results.iter().map(|result| result.text.len()).sum(),
+        }
+    }
+
+    /// The same with secrets masked, to be shown.
+    pub(crate) fn masked(&self) -> Self {
+        let mask = |text: &str| redact(text).text.into_owned();
+        match self {
+            Self::User { text } => Self::User { text: mask(text) },
+            Self::Assistant { text, calls } => {
+                let masked = |call: &ModelCall| ModelCall { arguments: mask(&call.arguments), ..call.clone() };
+                Self::Assistant { text: mask(text), calls: calls.iter().map(masked).collect() }
+            }
+            Self::Results { results } => {
+                let masked = |result: &ToolResult| ToolResult { text: mask(&result.text), ..result.clone() };
+                Self::Results { results: results.iter().map(masked).collect() }
+            }
+        }
+    }
+}
+
+/// What the model said last.
+pub(crate) fn last_words(messages: &[Message]) -> &str {
+    let said = messages.iter().rev().find_map(|message| match message {
+        Message::Assistant { text, .. } => Some(text.as_str()),
+        Message::User { .. } | Message::Results { .. } => None,
+    });
+    said.unwrap_or_default()
 }
 
 /// A call as the model wrote it.

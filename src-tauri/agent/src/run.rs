@@ -16,9 +16,9 @@ use crate::{
     context::Context,
     corridor::Corridor,
     hooks::{Audit, Chain, Clamp, Clamps, Hook, HookError, Mask, Moment},
-    journal::{Journal, JournalError, Line, OpenCalls, Recalled},
+    journal::{Beginning, Beneath, Journal, JournalError, Line, OpenCalls, Recalled},
     machine::{Budget, Effect, Ending, Event, Machine, Point},
-    message::{Reply, Usage},
+    message::{Message, Reply, Usage},
     provider::{Backoff, Provider, ProviderError, Request},
     stop::Stop,
     sub_agent::SubAgent,
@@ -60,6 +60,8 @@ pub struct Options {
     pub attributes: BTreeMap<String, String>,
     /// The session that starts this one.
     pub parent: Option<SessionId>,
+    /// The call that starts this one, in whose run.
+    pub beneath: Option<Beneath>,
     /// The folder for journals; without one the run cannot be taken up again.
     pub journals: Option<PathBuf>,
     /// Where `audit_log.jsonl` is written live, if wanted.
@@ -87,6 +89,7 @@ impl Options {
             extra_tools: Vec::new(),
             attributes: BTreeMap::new(),
             parent: None,
+            beneath: None,
             journals: None,
             audit_log: None,
             session_summaries: None,
@@ -130,7 +133,14 @@ pub async fn run(gate: impl Into<Corridor>, options: Options, bus: Bus, stop: St
     let journal = match &options.journals {
         Some(folder) => {
             std::fs::create_dir_all(folder).map_err(JournalError::from)?;
-            Some(Journal::create(&folder.join(format!("{id}.jsonl")), &id, &workspace.path().to_string_lossy())?)
+            let began = Beginning {
+                run: id.clone(),
+                workspace: workspace.path().to_string_lossy().into_owned(),
+                tools: options.tools.clone(),
+                budget: Some(options.budget),
+                beneath: options.beneath.clone(),
+            };
+            Some(Journal::create(&folder.join(format!("{id}.jsonl")), began)?)
         }
         None => None,
     };
@@ -139,29 +149,40 @@ pub async fn run(gate: impl Into<Corridor>, options: Options, bus: Bus, stop: St
     begin(gate.into(), options, bus, stop, start).await
 }
 
-/// Takes up a run that a crash or a quit broke off: the conversation as it was, its approvals still waiting.
+/// Takes up a run that did not come to its own end: the conversation as it was, its approvals still waiting. It has the
+/// tools that it began with and no more, and its bounds unless `options` says so with a `budget` of its own.
 pub async fn resume(
     gate: impl Into<Corridor>,
-    options: Options,
+    mut options: Options,
+    budget: Option<Budget>,
     journal: &Path,
     bus: Bus,
     stop: Stop,
 ) -> Result<Summary, RunError> {
     let (journal, recalled) = Journal::recall(journal)?;
-    let Recalled { run: id, workspace: before, messages, turn, usage, ending, open: calls } = recalled;
-    if ending.is_some_and(|ending| ending != Ending::Suspended) {
-        return Err(RunError::Over(id));
+    let is_over = recalled.is_over();
+    let Recalled { began, messages, turn, usage, ending: _, open: calls } = recalled;
+    if is_over {
+        return Err(RunError::Over(began.run));
     }
     let workspace = open(&options.workspace)?;
-    if workspace.path().to_string_lossy() != before {
-        return Err(RunError::OtherWorkspace(before));
+    if workspace.path().to_string_lossy() != began.workspace {
+        return Err(RunError::OtherWorkspace(began.workspace));
     }
+    options.budget = budget.or(began.budget).unwrap_or(options.budget);
+    options.beneath = began.beneath;
+    options.tools = match (began.tools, options.tools) {
+        (Some(before), Some(now)) => Some(before.into_iter().filter(|name| now.contains(name)).collect()),
+        (before, now) => before.or(now),
+    };
     let machine = if messages.is_empty() {
         Machine::new(options.budget, options.task.clone())
     } else {
+        bus.tell(Watched::TakenUp { turn, messages: messages.iter().map(Message::masked).collect() });
         Machine::resumed(options.budget, messages, turn, usage)
     };
-    begin(gate.into(), options, bus, stop, Start { id, workspace, journal: Some(journal), machine, open: calls }).await
+    let start = Start { id: began.run, workspace, journal: Some(journal), machine, open: calls };
+    begin(gate.into(), options, bus, stop, start).await
 }
 
 fn open(path: &Path) -> Result<Arc<Workspace>, RunError> {
@@ -192,7 +213,7 @@ async fn begin(gate: Corridor, options: Options, bus: Bus, stop: Stop, start: St
     let mask = Arc::new(Mask::default());
     let audit = Arc::new(Audit::new(options.audit_log.clone(), options.session_summaries.clone()));
     let chain = chain(&gate, &bus, &options, &mask, &audit);
-    let toolbox = toolbox(&gate, &options, &bus, &stop, workspace);
+    let toolbox = toolbox(&gate, &options, &bus, &stop, workspace, &id);
     let caller = Caller {
         gate: gate.clone(),
         chain,
@@ -223,13 +244,20 @@ fn chain(gate: &Corridor, bus: &Bus, options: &Options, mask: &Arc<Mask>, audit:
     chain
 }
 
-fn toolbox(gate: &Corridor, options: &Options, bus: &Bus, stop: &Stop, workspace: Arc<Workspace>) -> Toolbox {
+fn toolbox(
+    gate: &Corridor,
+    options: &Options,
+    bus: &Bus,
+    stop: &Stop,
+    workspace: Arc<Workspace>,
+    run: &str,
+) -> Toolbox {
     let mut toolbox = Toolbox::new(workspace);
     for tool in &options.extra_tools {
         toolbox.add(Arc::clone(tool));
     }
     if options.sub_agents > 0 {
-        toolbox.add(Arc::new(SubAgent::new(gate.clone(), options.clone(), bus.clone(), stop.clone())));
+        toolbox.add(Arc::new(SubAgent::new(gate.clone(), options.clone(), bus.clone(), stop.clone(), run.to_owned())));
     }
     if let Some(names) = &options.tools {
         toolbox.only(names);

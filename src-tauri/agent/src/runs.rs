@@ -1,64 +1,22 @@
 //! The runs that the gate's host has under way: started by the person, stopped by them, taken up again after a quit.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap, VecDeque},
     fmt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use placet_domain::{AgentName, Fact, SessionId};
-use serde::Deserialize;
+use placet_domain::{Fact, SessionId};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::{
-    Bus, Ending, Later, Options, RunError, Stop, Summary, Watched,
-    config::{Config, ConfigError},
+    Bus, Followed, Later, Order, RunError, StartError, Stop, Summary, Watched,
     corridor::Gate,
-    demo::{self, DemoError},
-    journal::{Journal, JournalError, Recalled},
+    demo,
+    journal::{Journal, JournalError},
+    order::{journals, options},
 };
-
-/// The name of our own agent at the gate.
-const BUILT_IN: &str = "builtin";
-
-/// What a run is to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Order {
-    /// Where it works. The demo makes a folder of its own.
-    #[serde(default)]
-    pub workspace: Option<PathBuf>,
-    /// `demo`, or the kind of the provider that `agent.toml` names; that one, where nothing is said.
-    #[serde(default)]
-    pub provider: Option<String>,
-    /// What it is to do. The demo knows.
-    #[serde(default)]
-    pub task: Option<String>,
-    /// Which of the profiles in `agent.toml` it has; every tool, without one.
-    #[serde(default)]
-    pub profile: Option<String>,
-}
-
-/// Why a run was not started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The order lacks something.
-    #[error("a run needs {0}")]
-    Lacks(&'static str),
-    /// `agent.toml`, or what it names, cannot be used.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// It could not begin.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The demo could not begin.
-    #[error(transparent)]
-    Demo(#[from] DemoError),
-    /// It broke off before it had a session.
-    #[error("the run ended before it began; the log says more")]
-    BrokeOff,
-}
 
 /// The runs of one gate. Cheap to clone.
 #[derive(Clone)]
@@ -66,12 +24,35 @@ pub struct Runs {
     gate: Gate,
     config: PathBuf,
     journals: PathBuf,
-    under_way: Arc<Mutex<HashMap<SessionId, Stop>>>,
+    known: Arc<Mutex<Known>>,
+}
+
+/// The runs that are under way, and what the last ones told.
+#[derive(Default)]
+struct Known {
+    under_way: HashMap<SessionId, (Stop, Bus)>,
+    /// Newest last.
+    over: VecDeque<(SessionId, Bus)>,
+}
+
+/// Of so many runs that are over, what they told can still be read.
+const KEPT: usize = 16;
+
+impl Known {
+    fn ended(&mut self, session: SessionId) {
+        if let Some((_, bus)) = self.under_way.remove(&session) {
+            self.over.retain(|(known, _)| *known != session);
+            self.over.push_back((session, bus));
+            if self.over.len() > KEPT {
+                self.over.pop_front();
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Runs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runs").field("under_way", &self.hold().keys()).finish_non_exhaustive()
+        f.debug_struct("Runs").field("under_way", &self.hold().under_way.keys()).finish_non_exhaustive()
     }
 }
 
@@ -79,26 +60,34 @@ impl Runs {
     /// `config` is the folder of `agent.toml`, `data` the one in which runs are remembered (`runs/`).
     pub fn new(gate: Gate, config: &Path, data: &Path) -> Self {
         let (config, journals) = (config.join("agent.toml"), journals(data));
-        Self { gate, config, journals, under_way: Arc::default() }
+        Self { gate, config, journals, known: Arc::default() }
     }
 
     /// Starts a run; it is under way when this returns, and its session is given back.
     pub async fn start(&self, order: Order) -> Result<SessionId, StartError> {
-        let (bus, stop, gate) = (Bus::default(), Stop::default(), self.gate.clone());
+        let (bus, stop, gate) = (Bus::remembering(), Stop::default(), self.gate.clone());
         if order.provider.as_deref() == Some("demo") {
             let (bus_of_run, stop_of_run) = (bus.clone(), stop.clone());
             let run = Box::pin(async move { Ok(demo::play(gate, bus_of_run, stop_of_run).await?) });
-            return self.follow(run, &bus, stop).await;
+            return self.let_go(run, &bus, stop).await;
         }
         let options = options(&self.config, &self.journals, order).await?;
         let (bus_of_run, stop_of_run) = (bus.clone(), stop.clone());
         let run = Box::pin(async move { Ok(crate::run(gate, options, bus_of_run, stop_of_run).await?) });
-        self.follow(run, &bus, stop).await
+        self.let_go(run, &bus, stop).await
     }
 
     /// Stops a run. False where there is none of this session.
     pub fn stop(&self, session: SessionId) -> bool {
-        self.hold().get(&session).inspect(|stop| stop.now()).is_some()
+        self.hold().under_way.get(&session).inspect(|(stop, _)| stop.now()).is_some()
+    }
+
+    /// What a run told so far, and a watcher of what comes next. None where there is no run of this session, or it is
+    /// long over.
+    pub fn follow(&self, session: SessionId) -> Option<Followed> {
+        let known = self.hold();
+        let over = || known.over.iter().find(|(known, _)| *known == session).map(|(_, bus)| bus);
+        known.under_way.get(&session).map(|(_, bus)| bus).or_else(over).map(Bus::follow)
     }
 
     /// Takes up the runs that a quit or a crash broke off while a person was asked: the question is still there, and
@@ -115,18 +104,20 @@ impl Runs {
     }
 
     async fn take_up_one(&self, journal: &Path) -> Result<SessionId, StartError> {
-        let (_, Recalled { workspace, .. }) = Journal::recall(journal).map_err(RunError::from)?;
+        let (recalled, _) = Journal::read(journal).map_err(RunError::from)?;
+        let workspace = recalled.began.workspace;
         // The task stands in the journal.
         let order = Order { workspace: Some(workspace.into()), task: Some("Go on.".to_owned()), ..Order::default() };
         let options = options(&self.config, &self.journals, order).await?;
-        let (bus, stop, gate, journal) = (Bus::default(), Stop::default(), self.gate.clone(), journal.to_owned());
+        let (bus, stop, gate, journal) = (Bus::remembering(), Stop::default(), self.gate.clone(), journal.to_owned());
         let (bus_of_run, stop_of_run) = (bus.clone(), stop.clone());
-        let run = Box::pin(async move { Ok(crate::resume(gate, options, &journal, bus_of_run, stop_of_run).await?) });
-        self.follow(run, &bus, stop).await
+        let run =
+            Box::pin(async move { Ok(crate::resume(gate, options, None, &journal, bus_of_run, stop_of_run).await?) });
+        self.let_go(run, &bus, stop).await
     }
 
     /// Lets a run go its way, from when it has a session until it is over.
-    async fn follow(
+    async fn let_go(
         &self,
         run: Later<'static, Result<Summary, StartError>>,
         bus: &Bus,
@@ -138,7 +129,7 @@ impl Runs {
         let session = loop {
             tokio::select! {
                 biased;
-                heard = watcher.recv() => match heard.as_deref() {
+                heard = watcher.recv() => match heard.as_deref().map(|told| &told.watched) {
                     Ok(Watched::SessionStarted { session }) => break *session,
                     Err(RecvError::Closed) => return Err(StartError::BrokeOff),
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
@@ -149,8 +140,8 @@ impl Runs {
                 },
             }
         };
-        self.hold().insert(session, stop.clone());
-        let under_way = Arc::clone(&self.under_way);
+        self.hold().under_way.insert(session, (stop.clone(), bus.clone()));
+        let known = Arc::clone(&self.known);
         tokio::spawn(async move {
             loop {
                 tokio::select! {
@@ -169,13 +160,13 @@ impl Runs {
                     },
                 }
             }
-            under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+            known.lock().unwrap_or_else(PoisonError::into_inner).ended(session);
         });
         Ok(session)
     }
 
-    fn hold(&self) -> MutexGuard<'_, HashMap<SessionId, Stop>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hold(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -187,44 +178,31 @@ fn told(session: SessionId, ended: Result<Result<Summary, StartError>, tokio::ta
     }
 }
 
-/// Where runs are remembered.
-pub fn journals(data: &Path) -> PathBuf {
-    data.join("runs")
-}
-
-/// What an order comes to, by `agent.toml`.
-pub async fn options(config: &Path, journals: &Path, order: Order) -> Result<Options, StartError> {
-    let Order { workspace, provider, task, profile } = order;
-    let workspace =
-        workspace.filter(|path| path.is_absolute()).ok_or(StartError::Lacks("the whole path of a workspace"))?;
-    let task = task.filter(|task| !task.trim().is_empty()).ok_or(StartError::Lacks("a task"))?;
-    let config = Config::read(config)?;
-    if let Some(kind) = provider {
-        config.must_be(&kind)?;
+/// The journals of runs that broke off and whose question is still open, each once. Where a sub-agent's question is, the
+/// run that it is part of is taken up, and lets it go on.
+fn waiting(journals: &Path, gate: &Gate) -> BTreeSet<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(journals) else { return BTreeSet::new() };
+    let mut broken_off = HashMap::new();
+    for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).filter(|path| path.is_file()) {
+        match Journal::read(&path) {
+            Ok((recalled, _)) if recalled.broke_off() => {
+                broken_off.insert(recalled.began.run.clone(), (path, recalled));
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, journal = %path.display(), "a run's journal cannot be read"),
+        }
     }
-    let agent: AgentName = BUILT_IN.parse().map_err(|_| StartError::BrokeOff)?;
-    let mut options = config.options(agent, workspace, task, profile.as_deref()).await?;
-    options.journals = Some(journals.to_owned());
-    Ok(options)
-}
-
-/// The journals of runs that are not over and whose question is still open.
-fn waiting(journals: &Path, gate: &Gate) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(journals) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> =
-        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).filter(|path| path.is_file()).collect();
-    paths.sort();
-    paths.retain(|path| match Journal::recall(path) {
-        Ok((_, recalled)) => {
-            let over = recalled.ending.is_some_and(|ending| ending != Ending::Suspended);
-            let asked = recalled.open.asked.values();
-            !over && gate.look(|state| asked.into_iter().any(|approval| state.approvals.contains_key(approval)))
+    let is_open = |approval| gate.look(|state| state.approvals.contains_key(approval));
+    let asking = broken_off.values().filter(|(_, recalled)| recalled.open.asked.values().any(is_open));
+    let roots = asking.map(|(path, recalled)| {
+        let (mut path, mut recalled) = (path, recalled);
+        // However a journal was meddled with, this ends.
+        for _ in 0..broken_off.len() {
+            let Some(beneath) = &recalled.began.beneath else { break };
+            let Some((above, it)) = broken_off.get(&beneath.run) else { break };
+            (path, recalled) = (above, it);
         }
-        Err(JournalError::InUse) => false,
-        Err(error) => {
-            tracing::warn!(%error, journal = %path.display(), "a run's journal cannot be read");
-            false
-        }
+        path.clone()
     });
-    paths
+    roots.filter(|path| !matches!(Journal::recall(path), Err(JournalError::InUse))).collect()
 }

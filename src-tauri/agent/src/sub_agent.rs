@@ -1,5 +1,8 @@
 //! A sub-agent as a tool: a run of its own, whose calls walk the same corridor and carry its lineage.
 
+use std::path::PathBuf;
+
+use placet_domain::SessionId;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -7,9 +10,12 @@ use crate::{
     Later,
     bus::Bus,
     corridor::{Cleared, Corridor},
+    journal::{Beneath, Journal, Recalled},
     machine::Ending,
-    run::{self, Options},
+    message::last_words,
+    run::{self, Options, RunError},
     stop::Stop,
+    summary::Summary,
     tools::{ExtraTool, Output, ToolError, ToolErrorCode, ToolSpec},
 };
 
@@ -22,6 +28,8 @@ pub(crate) struct SubAgent {
     options: Options,
     bus: Bus,
     stop: Stop,
+    /// Whose call it is.
+    run: String,
 }
 
 #[derive(Deserialize)]
@@ -31,8 +39,8 @@ struct Arguments {
 }
 
 impl SubAgent {
-    pub(crate) fn new(gate: Corridor, options: Options, bus: Bus, stop: Stop) -> Self {
-        Self { gate, options, bus, stop }
+    pub(crate) fn new(gate: Corridor, options: Options, bus: Bus, stop: Stop, run: String) -> Self {
+        Self { gate, options, bus, stop, run }
     }
 
     async fn act(&self, cleared: Cleared) -> Output {
@@ -40,20 +48,39 @@ impl SubAgent {
             Ok(arguments) => arguments,
             Err(error) => return failed(ToolErrorCode::BadArguments, format!("The arguments do not fit: {error}.")),
         };
-        let options = Options {
-            task: arguments.task,
-            parent: Some(cleared.session()),
+        let options = self.options(arguments.task, cleared.session(), cleared.call().call_id.clone());
+        said(run::run(self.gate.clone(), options, self.bus.beneath(), self.stop.clone()).await)
+    }
+
+    fn options(&self, task: String, parent: SessionId, call_id: Option<String>) -> Options {
+        Options {
+            task,
+            parent: Some(parent),
+            beneath: call_id.map(|call_id| Beneath { run: self.run.clone(), call_id }),
             sub_agents: self.options.sub_agents.saturating_sub(1),
             ..self.options.clone()
-        };
-        match run::run(self.gate.clone(), options, self.bus.clone(), self.stop.clone()).await {
-            Ok(summary) => {
-                let is_error = summary.ending != Ending::Done;
-                let how = if is_error { format!("(ended: {:?})\n", summary.ending) } else { String::new() };
-                Output { text: format!("{how}{}", summary.last_words), is_error }
-            }
-            Err(error) => failed(ToolErrorCode::Failed, error.to_string()),
         }
+    }
+
+    /// The run that this call began, and its journal.
+    fn begun(&self, call_id: &str) -> Option<(PathBuf, Recalled)> {
+        let entries = std::fs::read_dir(self.options.journals.as_ref()?).ok()?;
+        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).find_map(|path| {
+            let (recalled, _) = Journal::read(&path).ok()?;
+            let beneath = recalled.began.beneath.as_ref()?;
+            (beneath.run == self.run && beneath.call_id == call_id).then_some((path, recalled))
+        })
+    }
+}
+
+fn said(ended: Result<Summary, RunError>) -> Output {
+    match ended {
+        Ok(summary) => {
+            let is_error = summary.ending != Ending::Done;
+            let how = if is_error { format!("(ended: {:?})\n", summary.ending) } else { String::new() };
+            Output { text: format!("{how}{}", summary.last_words), is_error }
+        }
+        Err(error) => failed(ToolErrorCode::Failed, error.to_string()),
     }
 }
 
@@ -73,6 +100,20 @@ impl ExtraTool for SubAgent {
 
     fn run(&self, cleared: Cleared) -> Later<'_, Output> {
         Box::pin(self.act(cleared))
+    }
+
+    /// What a sub-agent did stands in its own journal: it goes on there, and nothing is done twice.
+    fn take_up<'a>(&'a self, parent: SessionId, call_id: &'a str) -> Option<Later<'a, Output>> {
+        let (journal, recalled) = self.begun(call_id)?;
+        if recalled.is_over() {
+            let text = last_words(&recalled.messages).to_owned();
+            return Some(Box::pin(std::future::ready(Output { text, is_error: false })));
+        }
+        Some(Box::pin(async move {
+            let options = self.options("Go on.".to_owned(), parent, Some(call_id.to_owned()));
+            let (gate, bus, stop) = (self.gate.clone(), self.bus.beneath(), self.stop.clone());
+            said(run::resume(gate, options, None, &journal, bus, stop).await)
+        }))
     }
 }
 

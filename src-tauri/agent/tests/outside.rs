@@ -5,7 +5,7 @@ mod house;
 
 use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
-use house::{House, deny, results, run, wait_for};
+use house::{House, approve, deny, questions, results, run, wait_for};
 use placet_agent::{
     Ending,
     hooks::{External, external::ExternalConfig},
@@ -56,6 +56,7 @@ async fn a_hook_gets_what_claude_code_gives_its_hooks() {
     let (mut options, _) =
         house.options(vec![calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]), says("done")]);
     let events = ["BeforeTurn", "BeforeProvider", "PreToolUse", "PostToolUse", "AfterTurn", "Stop"];
+    options.attributes = [("tier".to_owned(), "free".to_owned())].into();
     options.hooks = vec![hook(
         &house,
         "mine",
@@ -83,6 +84,17 @@ async fn a_hook_gets_what_claude_code_gives_its_hooks() {
             "Stop",
         ]
     );
+    assert_eq!(
+        (&heard[0]["turn"], &heard[0]["messages"]),
+        (&json!(1), &json!([{"role": "user", "text": "do it"}])),
+        "the conversation so far"
+    );
+    let later = heard[6]["messages"].as_array().unwrap();
+    assert_eq!(later[1]["calls"][0]["tool"], "write_file");
+    assert_eq!((&later[2]["role"], &later[2]["results"][0]["is_error"]), (&json!("results"), &json!(false)));
+    for event in &heard {
+        assert_eq!((&event["agent"], &event["attributes"]), (&json!("builtin"), &json!({"tier": "free"})), "{event}");
+    }
     let pre = &heard[2];
     assert_eq!(
         (&pre["tool_name"], &pre["tool_input"]),
@@ -154,10 +166,11 @@ async fn a_broken_pre_hook_ends_the_run_and_a_broken_post_hook_does_not() {
 async fn a_hook_that_says_ask_has_a_person_asked_even_where_the_policy_allows() {
     // Everything is allowed, and what is not is denied: only the hook's word puts a question.
     let house = House::with_policy(
-        "default = \"deny\"\n[[rule]]\nname = \"all\"\ndecide = \"allow\"\ntool = [\"*\"]\npath = [\"**\"]\n\
+        "default = \"deny\"\n[[rule]]\nname = \"all\"\ndecide = \"allow\"\ntool = [\"*\"]\npath = [\"/**\"]\n\
          [[rule]]\nname = \"all tools\"\ndecide = \"allow\"\ntool = [\"*\"]\n",
     );
     let gate = house.open(Host::Supervised).await;
+    assert!(!gate.policy_is_broken());
     let (mut options, provider) =
         house.options(vec![calls("c", &[("write_file", json!({"path": "notes/a", "content": "x"}))]), says("done")]);
     let ask = r#"echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"odd name"}}'"#;
@@ -167,15 +180,58 @@ async fn a_hook_that_says_ask_has_a_person_asked_even_where_the_policy_allows() 
         async move { run(&gate, options).await }
     });
     let items = wait_for(&gate, 1).await;
-    assert_eq!(items[0]["tool"], "confirm_call");
+    assert_eq!(items[0]["tool"], "write_file", "the call itself is asked about");
     let card =
         gate.desk(placet_gate::Seat::Supervisor).call("approvals.get", json!({"id": items[0]["id"]})).await.unwrap();
-    assert_eq!(card["grantable"], json!([]), "a grant would answer for the person: {card}");
+    let why = card["rule_reason"].as_str().unwrap();
+    assert!(why.starts_with("The hook “mine” asks: odd name"), "{why}");
+    assert!(why.contains("would let it through"), "{why}");
     deny(&gate, &items[0], "no").await;
     running.await.unwrap();
     assert!(results(&provider)[0].text.starts_with("BLOCKED: "));
     assert!(!house.workspace.join("notes/a").exists());
     gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hooks_ask_and_the_policys_are_one_question_and_one_yes_answers_both() {
+    let house = House::new();
+    let gate = house.open(Host::Supervised).await;
+    let mut facts = gate.facts();
+    let (mut options, provider) =
+        house.options(vec![calls("c", &[("write_file", json!({"path": "src/a", "content": "x"}))]), says("done")]);
+    let ask = r#"echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"new file"}}'"#;
+    options.hooks = vec![hook(&house, "mine", &["PreToolUse"], ask), hook(&house, "other", &["PreToolUse"], ask)];
+    let running = tokio::spawn({
+        let gate = gate.clone();
+        async move { run(&gate, options).await }
+    });
+    approve(&gate, &wait_for(&gate, 1).await[0]).await;
+    let summary = running.await.unwrap();
+    assert_eq!((summary.tally.asked, summary.approvals), (1, 1));
+    assert_eq!(results(&provider)[0].text, "Wrote 1 bytes to src/a.\n");
+    assert_eq!(questions(&mut facts), 1);
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_policy_denies_is_denied_whatever_a_hook_asks() {
+    for policy in [house::POLICY, "default = \"deny\"\n"] {
+        let house = House::with_policy(policy);
+        let gate = house.open(Host::Supervised).await;
+        let mut facts = gate.facts();
+        let (mut options, provider) = house.options(vec![
+            calls("c", &[("write_file", json!({"path": "tests/main.rs", "content": "x"}))]),
+            says("done"),
+        ]);
+        let ask = r#"echo '{"hookSpecificOutput":{"permissionDecision":"ask"}}'"#;
+        options.hooks = vec![hook(&house, "mine", &["PreToolUse"], ask)];
+        run(&gate, options).await;
+        assert!(results(&provider)[0].text.starts_with("BLOCKED: "), "{policy}");
+        assert_eq!(questions(&mut facts), 0, "{policy}");
+        assert_eq!(house.text("tests/main.rs"), "assert!(true)\n");
+        gate.close().await;
+    }
 }
 
 const SERVER: &str = r#"#!/usr/bin/env python3

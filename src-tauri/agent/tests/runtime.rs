@@ -217,7 +217,11 @@ async fn a_list_is_clamped_and_the_original_is_kept() {
         assert_eq!((&call.input["max_entries"], &call.original["max_entries"]), (&json!(10), &json!(100)));
         Ok(Pre::Pass)
     })];
+    let log = house.dir.path().join("audit_log.jsonl");
+    options.audit_log = Some(log.clone());
     let summary = run(&gate, options).await;
+    let line: Value = serde_json::from_str(std::fs::read_to_string(log).unwrap().trim()).unwrap();
+    assert_eq!((&line["input"]["max_entries"], &line["original"]["max_entries"]), (&json!(10), &json!(100)));
     let text = &results(&provider)[0].text;
     assert_eq!(text.lines().count(), 11, "{text}");
     assert!(text.ends_with("… and 21 more\n"), "{text}");
@@ -343,7 +347,7 @@ async fn failing_post_and_stop_hooks_do_not_halt_the_run_and_are_told_of() {
     assert_eq!(results(&provider)[0].text, "fn main() {}\n");
     let mut failed = Vec::new();
     while let Ok(watched) = watching.try_recv() {
-        if let Watched::HookFailed { hook, point, .. } = &*watched {
+        if let Watched::HookFailed { hook, point, .. } = &watched.watched {
             failed.push(format!("{hook} {point}"));
         }
     }

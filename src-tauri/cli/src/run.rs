@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use placet_agent::{Bus, Corridor, Ending, Order, Stop, Summary, Watched, demo, runs};
+use placet_agent::{Bus, Corridor, Ending, Order, Stop, Summary, Told, Watched, demo, order};
 use placet_gate::{Host, Places, ReachError, Remote};
 use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -31,7 +31,16 @@ pub(crate) struct Run {
     /// Which profile of agent.toml it has
     #[arg(long)]
     profile: Option<String>,
-    /// Take up a run that broke off, from the folder it worked in
+    /// At most so many turns; as agent.toml says, without it
+    #[arg(long, value_name = "N")]
+    max_turns: Option<u32>,
+    /// At most so many tokens
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// At most so long
+    #[arg(long, value_name = "MINUTES")]
+    max_minutes: Option<u64>,
+    /// Take up a run that did not come to its own end, from the folder it worked in
     #[arg(long, value_name = "RUN", conflicts_with = "task", value_parser = run_id)]
     resume: Option<String>,
 }
@@ -150,15 +159,19 @@ async fn real(places: &Places, what: Run, form: Form, bus: Bus, stop: Stop) -> R
         // A run that is taken up has its task in its journal.
         task: if what.resume.is_some() { Some("Go on.".to_owned()) } else { what.task },
         profile: what.profile,
+        max_turns: what.max_turns,
+        max_tokens: what.max_tokens,
+        max_ms: what.max_minutes.map(|minutes| minutes.saturating_mul(60_000)),
     };
     let config = what.config.unwrap_or_else(|| places.config.join("agent.toml"));
-    let journals = runs::journals(&places.data);
-    let options = runs::options(&config, &journals, order).await.map_err(|error| usage(&error))?;
+    let journals = order::journals(&places.data);
+    let options = order::options(&config, &journals, order.clone()).await.map_err(|error| usage(&error))?;
     let (corridor, own) = gate(places, form).await?;
     let ended = match what.resume {
         Some(run) => {
             let journal = journals.join(format!("{run}.jsonl"));
-            placet_agent::resume(corridor, options, &journal, bus, stop).await
+            let budget = order.budget(options.budget);
+            placet_agent::resume(corridor, options, budget, &journal, bus, stop).await
         }
         None => placet_agent::run(corridor, options, bus, stop).await,
     };
@@ -186,11 +199,11 @@ async fn gate(places: &Places, form: Form) -> Result<(Corridor, Option<Open>), F
     Ok((own.gate.clone().into(), Some(own)))
 }
 
-async fn tell(watcher: &mut Receiver<std::sync::Arc<Watched>>, form: Form) {
+async fn tell(watcher: &mut Receiver<std::sync::Arc<Told>>, form: Form) {
     loop {
         match watcher.recv().await {
             Ok(event) if form == Form::Json => say::json(&*event),
-            Ok(event) => told(&event),
+            Ok(event) => told(&event.watched),
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return,
         }
@@ -202,6 +215,7 @@ fn told(watched: &Watched) {
         Watched::Text { text } if text.trim().is_empty() => {}
         Watched::Text { text } => line(visible(text)),
         Watched::ToolStarted { tool, input, .. } => line(format_args!("→ {} {}", visible(tool), visible(input))),
+        Watched::ToolWaits { .. } => line("  waits for a person to answer, in the window or by the supervisor"),
         Watched::ToolEnded { decision, text, .. } => {
             let first = text.lines().next().unwrap_or_default();
             line(format_args!("  {}: {}", visible(decision), visible(first)));
@@ -209,6 +223,10 @@ fn told(watched: &Watched) {
         Watched::HookFailed { hook, message, .. } => {
             line(format_args!("! the hook {} failed: {}", visible(hook), visible(message)));
         }
+        Watched::TakenUp { turn, messages } => {
+            line(format_args!("It goes on in turn {turn}, after {} messages.", messages.len()));
+        }
+        Watched::Within { told: inner, .. } => told(inner),
         Watched::SessionStarted { .. }
         | Watched::TurnStarted { .. }
         | Watched::ProviderRetried { .. }

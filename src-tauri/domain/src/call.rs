@@ -41,6 +41,10 @@ pub struct CallFacts {
     /// What it was before the policy's rewrites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewritten: Option<RewrittenFrom>,
+    /// Why the asker itself wants a person to look: a hook says so, or it may have run already. No rule and no grant
+    /// answers for the person then; a denial does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// A call whose input the policy changed before it was judged.
@@ -52,7 +56,22 @@ pub struct RewrittenFrom {
     pub original_sha256: Digest,
 }
 
+/// The longest doubt that is kept, in characters.
+const MOST_OF_A_DOUBT: usize = 1_000;
+
 impl CallFacts {
+    /// Takes over the asker's own doubt, in one line of words that can be seen.
+    pub fn doubted(&mut self, doubt: Option<&str>) {
+        self.doubt = doubt.map(|words| {
+            let mut shown = crate::grant::sentence::plain(words);
+            if let Some((cut, _)) = shown.char_indices().nth(MOST_OF_A_DOUBT) {
+                shown.truncate(cut);
+                shown.push('…');
+            }
+            shown
+        });
+    }
+
     /// Whether the agent takes in content from outside by it: from the network, an MCP server, a file elsewhere, a tool
     /// of its client that searches or reads the web, or a command of which nobody can tell.
     pub fn brings_content_in(&self) -> bool {

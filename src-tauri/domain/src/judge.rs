@@ -52,10 +52,6 @@ pub const OWN_COMMANDS: [&[&str]; 5] = [
     &["placet-desktop"],
 ];
 
-/// The tool by which the built-in agent has a person look at a call, because a hook says so or because the call may have
-/// run already. Neither a rule nor a grant answers for the person; a denial does.
-pub const CONFIRM_CALL: &str = "confirm_call";
-
 /// Judges a call by the policy in force and the active grants. Any deny wins; then any ask that no grant answers;
 /// silence is the default. The pause switch and what is refused before any rule are `decide`'s matter.
 pub fn judge(state: &State, judged: &Judged, session: &Session, now: At) -> Ruling {
@@ -119,24 +115,23 @@ pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, 
     let mut asking: Vec<&Rule> = Vec::new();
     let mut all_covered = !subjects.is_empty();
     let mut silent = subjects.is_empty();
-    let is_for_a_person = judged.facts.tool == CONFIRM_CALL;
     for subject in subjects {
         let asks: Vec<&Rule> =
             rules(&near, Decide::Ask).filter(|rule| rule.matches(&view, subject) == Matched::Yes).collect();
         let by_rules = asks.is_empty() && cover.by_rules(&near, &view, subject);
         // Where the default is to deny, a grant answers only what a rule asks about.
         let may_be_granted = !asks.is_empty() || bench.policy.otherwise(session) == Otherwise::Ask;
-        if !is_for_a_person && (by_rules || (may_be_granted && cover.by_grant(bench, &view, subject))) {
+        if by_rules || (may_be_granted && cover.by_grant(bench, &view, subject)) {
             continue;
         }
         all_covered = false;
         silent |= asks.is_empty();
         asking.extend(asks);
     }
-    if all_covered && !is_for_a_person {
+    if all_covered && judged.facts.doubt.is_none() {
         return cover.ruling();
     }
-    if silent && !is_for_a_person && bench.policy.otherwise(session) == Otherwise::Deny {
+    if silent && bench.policy.otherwise(session) == Otherwise::Deny {
         return Ruling::Deny {
             by: DeniedBy::Default,
             reason: "No rule of the policy allows all of this, and what no rule allows is denied. Do something else, \
@@ -144,19 +139,24 @@ pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, 
                 .to_owned(),
         };
     }
-    asked(bench, &view, &asking)
+    asked(bench, &view, &asking, all_covered)
 }
 
-fn asked(bench: &Bench<'_>, view: &View<'_>, asking: &[&Rule]) -> Ruling {
+fn asked(bench: &Bench<'_>, view: &View<'_>, asking: &[&Rule], is_covered: bool) -> Ruling {
     let first = asking.iter().min_by_key(|rule| rule.name());
     let mut reason = match first {
         Some(rule) => said(rule, "Asked because of"),
+        None if is_covered => "Policy and grants would let it through.".to_owned(),
         None if view.judged.facts.subjects.iter().any(|subject| view.state.is_changed_tool(view.session, subject)) => {
             "The tool's description changed since it was last let through, so no rule covers it until you did."
                 .to_owned()
         }
         None => "No rule of the policy covers all of this.".to_owned(),
     };
+    if let Some(doubt) = &view.judged.facts.doubt {
+        let stop = if doubt.ends_with(['.', '!', '?', '…']) { "" } else { "." };
+        reason = format!("{doubt}{stop} {reason}");
+    }
     if let Some(near) = near_miss(bench.state, view.judged, view.session, view.now) {
         reason.push(' ');
         reason.push_str(&near);

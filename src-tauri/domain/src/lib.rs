@@ -46,7 +46,7 @@ pub use fact::{DeniedBy, Entry, Fact};
 pub use flag::Flag;
 pub use grant::{Grant, GrantState, Scope};
 pub use id::{ApprovalId, GrantId, SessionId};
-pub use judge::{CONFIRM_CALL, OWN_COMMANDS, Ruling, judge, judge_asked, judge_by};
+pub use judge::{OWN_COMMANDS, Ruling, judge, judge_asked, judge_by};
 pub use path_text::PathText;
 pub use policy::{Bindings, Policy, PolicyError, Rewritten};
 pub use refusal::{Refusal, RefusalCode};

@@ -145,6 +145,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// What the index finds is what looking at every grant finds.
+    /// Who wants a person to look gets one, or a no: never a yes of a rule or a grant, and no no is lost by it.
+    #[test]
+    fn a_doubt_makes_a_yes_a_question_and_leaves_every_no(judged in a_call(), grants in grants(), policy in a_policy()) {
+        let (state, session) = a_state(&policy.0, &grants);
+        let plain = judge(&state, &judged, &session, T0);
+        let mut doubted = judged;
+        doubted.facts.doubted(Some("A hook asks: odd\u{202E} name"));
+        let ruling = judge(&state, &doubted, &session, T0);
+        match (&plain, &ruling) {
+            (Ruling::Deny { .. }, ruling) => prop_assert_eq!(&plain, ruling),
+            (_, Ruling::Ask { reason, .. }) => {
+                prop_assert!(reason.starts_with("A hook asks: odd⟨U+202E⟩ name. "), "{}", reason);
+            }
+            (_, ruling) => prop_assert!(false, "{:?}", ruling),
+        }
+    }
+
     #[test]
     fn the_index_finds_what_looking_at_all_finds(grants in grants(), judged in a_call()) {
         let (state, session) = a_state("default = \"ask\"\n", &grants);

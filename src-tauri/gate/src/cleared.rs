@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use placet_domain::{ApprovalId, CallFacts, Judged, PathText, Refusal, SessionId, command::Decision};
+use placet_domain::{ApprovalId, At, CallFacts, Judged, PathText, Refusal, SessionId, command::Decision};
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use crate::{Ask, Gate};
 
@@ -71,17 +72,17 @@ pub enum Verdict {
 
 impl Gate {
     /// Takes a call of the runtime in this process through the corridor. The yes is used up, on disk, before the
-    /// caller holds it.
-    pub async fn ask(&self, ask: Ask) -> Verdict {
-        match self.cleared(ask).await {
+    /// caller holds it. `waits` hears, if a person is asked, of the approval and its deadline.
+    pub async fn ask(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Verdict {
+        match self.cleared(ask, waits).await {
             Ok(verdict) => verdict,
             Err(refusal) => Verdict::Denied { reason: refusal.message, approval: None },
         }
     }
 
-    async fn cleared(&self, ask: Ask) -> Result<Verdict, Refusal> {
+    async fn cleared(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Result<Verdict, Refusal> {
         let session = ask.session;
-        let told = self.check(ask, None).await?;
+        let told = self.check(ask, waits).await?;
         let answer = told.answer;
         if answer.decision == Decision::Deny {
             return Ok(Verdict::Denied { reason: answer.reason, approval: answer.approval });

@@ -49,6 +49,8 @@ pub struct Ask {
     pub can_edit: bool,
     /// Whether the client takes an input that a rule changed.
     pub can_rewrite: bool,
+    /// Why the asker itself wants a person to look, whatever rules and grants would allow.
+    pub doubt: Option<String>,
 }
 
 /// What the asker is told.
@@ -312,6 +314,7 @@ impl Gate {
                 };
                 let mut judged = placet_subject::judge(&call, &known);
                 judged.facts.parent = ask.parent;
+                judged.facts.doubted(ask.doubt.as_deref());
                 judged
             })
             .await
@@ -389,6 +392,7 @@ impl Gate {
             waiter: None,
             can_edit: false,
             can_rewrite: false,
+            doubt: None,
         };
         let judged = self.judge(&ask).await?;
         let command = Command::Report {
@@ -462,6 +466,7 @@ pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
         waiter: approval.waiter,
         can_edit: approval.can_edit,
         can_rewrite: false,
+        doubt: facts.doubt.clone(),
     }
 }
 

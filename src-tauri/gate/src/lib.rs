@@ -47,6 +47,7 @@ pub use log::start_log;
 pub use offline::{ExportFormat, History};
 pub use placet_ipc::ErrorBody;
 pub use placet_ipc::{Flags, PlaceError, Places};
+pub use placet_subject::definition_digest;
 pub use remote::{ReachError, Remote};
 pub use restore::RestoreError;
 pub use settings::{Notifications, Quiet, Settings, TimeOfDay, WhenNoGate, is_the_persons_own, when_no_gate};

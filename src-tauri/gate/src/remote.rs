@@ -19,6 +19,7 @@ use placet_ipc::{
 use placet_subject::{Known, RawCall};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
+use tokio::sync::oneshot;
 
 use crate::{Ask, Cleared, OpenError, Ran, Verdict};
 
@@ -38,8 +39,6 @@ struct Inner {
     known: Known,
     /// Whose sessions were begun here: what is judged is judged for them.
     sessions: Mutex<HashMap<SessionId, (AgentName, PathText)>>,
-    /// What waits, by session and call.
-    waiting: Mutex<HashMap<(SessionId, String), ApprovalId>>,
 }
 
 impl std::fmt::Debug for Remote {
@@ -57,8 +56,7 @@ impl Remote {
         connect(places)?;
         // Broken tables of one's own are left out here as they are there: where the two differ nothing is cleared.
         let (known, _) = crate::known(places)?;
-        let (sessions, waiting) = (Mutex::default(), Mutex::default());
-        Ok(Self(Arc::new(Inner { places: places.clone(), known, sessions, waiting })))
+        Ok(Self(Arc::new(Inner { places: places.clone(), known, sessions: Mutex::default() })))
     }
 
     /// Begins a session or finds it again.
@@ -95,18 +93,13 @@ impl Remote {
     }
 
     /// Takes a call through the corridor there. A yes clears it only if what is judged here is, digest for digest, what
-    /// was judged there.
-    pub async fn ask(&self, ask: Ask) -> Verdict {
+    /// was judged there. `waits` hears, if a person is asked, of the approval and its deadline.
+    pub async fn ask(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Verdict {
         let this = self.clone();
-        let asked = tokio::task::spawn_blocking(move || this.ask_blocking(&ask)).await;
+        let asked = tokio::task::spawn_blocking(move || this.ask_blocking(&ask, waits)).await;
         asked
             .unwrap_or_else(|_| Err(RefusalCode::NotOpen.because("The question broke off; nothing was allowed.")))
             .unwrap_or_else(|refusal| Verdict::Denied { reason: refusal.message, approval: None })
-    }
-
-    /// The approval that a call waits for.
-    pub fn approval_of(&self, session: SessionId, call_id: &str) -> Option<ApprovalId> {
-        hold(&self.0.waiting).get(&(session, call_id.to_owned())).copied()
     }
 
     /// Now, by this machine's clock.
@@ -114,12 +107,8 @@ impl Remote {
         At(crate::clock::wall_ms())
     }
 
-    fn ask_blocking(&self, ask: &Ask) -> Result<Verdict, Refusal> {
-        let checked = self.checked(ask);
-        if let Some(call_id) = &ask.call_id {
-            hold(&self.0.waiting).remove(&(ask.session, call_id.clone()));
-        }
-        let checked = checked?;
+    fn ask_blocking(&self, ask: &Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Result<Verdict, Refusal> {
+        let checked = self.checked(ask, waits)?;
         let approval = checked.approval;
         if checked.decision == Decision::Deny {
             return Ok(Verdict::Denied { reason: checked.reason, approval });
@@ -154,7 +143,7 @@ impl Remote {
     }
 
     /// One question until its answer. Where the gate goes away meanwhile it is looked for, and asked for the same.
-    fn checked(&self, ask: &Ask) -> Result<CallChecked, Refusal> {
+    fn checked(&self, ask: &Ask, mut waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Result<CallChecked, Refusal> {
         let input = raw(&ask.input)?;
         let mut check = CallCheck {
             session: Some(ask.session),
@@ -168,11 +157,12 @@ impl Remote {
             hold_ms: ask.hold_ms.and_then(|ms| u64::try_from(ms).ok()),
             can_edit: ask.can_edit,
             can_rewrite: ask.can_rewrite,
+            doubt: ask.doubt.clone(),
             parent: ask.parent.clone(),
         };
         let mut gone_since = None;
         loop {
-            let error = match self.check_once(&mut check, &mut gone_since) {
+            let error = match self.check_once(&mut check, &mut gone_since, &mut waits) {
                 Ok(checked) => return Ok(checked),
                 Err(error) => error,
             };
@@ -185,7 +175,12 @@ impl Remote {
         }
     }
 
-    fn check_once(&self, check: &mut CallCheck, gone_since: &mut Option<Moment>) -> Result<CallChecked, ClientError> {
+    fn check_once(
+        &self,
+        check: &mut CallCheck,
+        gone_since: &mut Option<Moment>,
+        waits: &mut Option<oneshot::Sender<(ApprovalId, At)>>,
+    ) -> Result<CallChecked, ClientError> {
         let mut client = connect(&self.0.places)?;
         *gone_since = None;
         let deadline = Moment::in_(A_DAY);
@@ -194,13 +189,13 @@ impl Remote {
             match client.wait(&[], deadline)? {
                 Waited::Response(response) if response.id.as_ref() == Some(&request) => return result(response),
                 Waited::Notification(told) => {
-                    let waits = (told.method == method::CALL_PENDING)
+                    let pending = (told.method == method::CALL_PENDING)
                         .then(|| serde_json::from_str::<CallPending>(told.params.get()).ok())
                         .flatten();
-                    if let Some(CallPending { approval, .. }) = waits {
+                    if let Some(CallPending { approval, expires_at_ms, .. }) = pending {
                         check.approval = Some(approval);
-                        if let (Some(session), Some(call_id)) = (check.session, &check.call_id) {
-                            hold(&self.0.waiting).insert((session, call_id.clone()), approval);
+                        if let Some(waits) = waits.take() {
+                            let _ = waits.send((approval, expires_at_ms));
                         }
                     }
                 }

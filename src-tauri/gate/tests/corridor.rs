@@ -94,6 +94,7 @@ impl House {
             waiter: None,
             can_edit: true,
             can_rewrite: true,
+            doubt: None,
         }
     }
 
@@ -491,7 +492,7 @@ async fn the_runtime_in_this_process_holds_a_yes_only_after_it_is_used_up() {
     let ask = house.write(session, "c1", "src/new.rs", "x");
     let asked = {
         let gate = gate.clone();
-        tokio::spawn(async move { gate.ask(ask).await })
+        tokio::spawn(async move { gate.ask(ask, None).await })
     };
     let item = wait_for(&desk, 1).await.remove(0);
     desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();

@@ -131,6 +131,9 @@ pub struct CallCheck {
     /// Whether the client can run an input that a rule changed.
     #[serde(default)]
     pub can_rewrite: bool,
+    /// Why the asker itself wants a person to look. Rules and grants do not answer for the person then; denials do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// The call that this one is part of: the call id of a sub-agent's call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,

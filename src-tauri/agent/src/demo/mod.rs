@@ -187,8 +187,9 @@ impl Agent {
             waiter: None,
             can_edit: true,
             can_rewrite: true,
+            doubt: None,
         };
-        match self.gate.ask(ask).await {
+        match self.gate.ask(ask, None).await {
             Verdict::Denied { reason, .. } => {
                 tracing::debug!(tool = scripted.tool, reason, "the demo's call was denied");
             }

@@ -59,6 +59,9 @@ impl Hook for Audit {
                     "decision": fate.decision.word(), "duration_ms": fate.duration_ms,
                     "at_ms": fate.at_ms,
                 });
+                if call.input != call.original {
+                    line["original"] = call.original.clone();
+                }
                 redact_json(&mut line);
                 append(path.clone(), line).await?;
             }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use placet_domain::{ApprovalId, CONFIRM_CALL};
-use serde_json::{Value, json};
+use placet_domain::{ApprovalId, At, Digest};
+use tokio::sync::oneshot;
 
 use super::{Call, Cost, Fate, Hook, HookError, Moment, Pre};
 use crate::{
@@ -45,6 +45,21 @@ pub enum Judgement {
     },
 }
 
+/// How the gate is asked at the end of the chain.
+#[derive(Debug, Default)]
+pub struct Asking {
+    /// The model's own bytes, which go to the gate where no hook changed them.
+    pub raw: Option<Arc<[u8]>>,
+    /// The approval that was waited for before the run broke off.
+    pub again: Option<ApprovalId>,
+    /// For a tool of an MCP server: its definition's digest.
+    pub definition: Option<Digest>,
+    /// Why a person must look, beside what hooks say.
+    pub doubt: Option<String>,
+    /// Hears, if a person is asked, of the approval and its deadline.
+    pub waits: Option<oneshot::Sender<(ApprovalId, At)>>,
+}
+
 /// The hooks of a session, in order, and the gate.
 pub struct Chain {
     gate: Corridor,
@@ -81,14 +96,15 @@ impl Chain {
         self.hooks.iter().chain(&self.last).map(AsRef::as_ref)
     }
 
-    /// The pre chain. The first denial ends it; rewrites compose; the gate judges what comes out.
-    pub async fn before_tool(&self, call: &mut Call, again: Option<ApprovalId>, raw: Option<Arc<[u8]>>) -> Judgement {
-        let mut doubts = Vec::new();
+    /// The pre chain. The first denial ends it; rewrites compose; the gate judges what comes out. Where hooks want a
+    /// person to look, one is asked, once, with their words beside the policy's.
+    pub async fn before_tool(&self, call: &mut Call, asking: Asking) -> Judgement {
+        let mut doubts: Vec<String> = asking.doubt.iter().cloned().collect();
         for hook in self.all() {
             match hook.before_tool(call).await {
                 Ok(Pre::Pass) => {}
                 Ok(Pre::Rewrite(input)) => call.input = input,
-                Ok(Pre::Ask(why)) => doubts.push(why),
+                Ok(Pre::Ask(why)) => doubts.push(format!("The hook “{}” asks: {why}", hook.name())),
                 Ok(Pre::Answer(output)) => return Judgement::Answered(output),
                 Ok(Pre::Deny(reason)) => {
                     return Judgement::Denied { reason, by: hook.name().to_owned(), approval: None };
@@ -100,30 +116,32 @@ impl Chain {
                 }
             }
         }
-        if !doubts.is_empty()
-            && let Some(denied) = self.confirm(call, &doubts.join(" ")).await
-        {
-            return denied;
-        }
-        self.gate(call, again, raw).await
-    }
-
-    /// Asks a person about a call whatever the policy says of it; none where the answer was yes.
-    pub async fn confirm(&self, call: &Call, why: &str) -> Option<Judgement> {
-        let input = json!({"tool": call.tool, "input": call.input, "why": why});
-        let id = format!("{}/confirm", call.id);
-        match self.gate.ask(ask(call, id, CONFIRM_CALL, bytes_of(&input), None)).await {
-            // It runs nothing: the call itself goes to the gate afterwards.
-            Verdict::Allowed(_) => None,
-            Verdict::Denied { reason, approval } => Some(Judgement::Denied { reason, by: "gate".to_owned(), approval }),
-        }
+        let doubt = (!doubts.is_empty()).then(|| doubts.join(" "));
+        self.gate(call, Asking { doubt, ..asking }).await
     }
 
     /// What goes to the gate is what runs: the model's own bytes where no hook changed them.
-    async fn gate(&self, call: &Call, again: Option<ApprovalId>, raw: Option<Arc<[u8]>>) -> Judgement {
+    async fn gate(&self, call: &Call, asking: Asking) -> Judgement {
+        let Asking { raw, again, definition, doubt, waits } = asking;
         let untouched = call.input == call.original;
-        let input = raw.filter(|_| untouched).unwrap_or_else(|| bytes_of(&call.input));
-        match self.gate.ask(ask(call, call.id.clone(), &call.tool, input, again)).await {
+        let input = raw.filter(|_| untouched).unwrap_or_else(|| call.input.to_string().into_bytes().into());
+        let ask = Ask {
+            session: call.context.session(),
+            call_id: Some(call.id.clone()),
+            parent: None,
+            tool: call.tool.clone(),
+            input,
+            definition,
+            cwd: call.context.workspace().clone(),
+            again,
+            deadline_ms: None,
+            hold_ms: None,
+            waiter: None,
+            can_edit: true,
+            can_rewrite: true,
+            doubt,
+        };
+        match self.gate.ask(ask, waits).await {
             Verdict::Allowed(cleared) => {
                 let by_policy = cleared.call().rewritten.is_some();
                 Judgement::Cleared { rewritten: !untouched || by_policy, cleared }
@@ -183,28 +201,6 @@ impl Chain {
 impl std::fmt::Debug for Chain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Chain").field("hooks", &self.names()).finish_non_exhaustive()
-    }
-}
-
-fn bytes_of(input: &Value) -> Arc<[u8]> {
-    input.to_string().into_bytes().into()
-}
-
-fn ask(call: &Call, id: String, tool: &str, input: Arc<[u8]>, again: Option<ApprovalId>) -> Ask {
-    Ask {
-        session: call.context.session(),
-        call_id: Some(id),
-        parent: None,
-        tool: tool.to_owned(),
-        input,
-        definition: None,
-        cwd: call.context.workspace().clone(),
-        again,
-        deadline_ms: None,
-        hold_ms: None,
-        waiter: None,
-        can_edit: true,
-        can_rewrite: true,
     }
 }
 

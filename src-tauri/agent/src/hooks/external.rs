@@ -125,6 +125,7 @@ impl External {
         let mut payload = json!({
             "session_id": context.session(), "transcript_path": Value::Null,
             "cwd": context.workspace().lossy(), "permission_mode": "default", "hook_event_name": event,
+            "agent": context.agent(), "parent_session_id": context.parent(), "attributes": context.attributes(),
         });
         if let (Some(fields), Value::Object(more)) = (payload.as_object_mut(), more) {
             fields.extend(more);
@@ -189,7 +190,7 @@ impl Hook for External {
             return Box::pin(std::future::ready(Ok(())));
         }
         Box::pin(async move {
-            let more = json!({"turn": moment.turn, "messages": moment.messages.len()});
+            let more = json!({"turn": moment.turn, "messages": moment.messages});
             match self.ask(moment.context, event, more).await? {
                 Said::Blocked(reason) => Err(HookError(reason)),
                 Said::Answer(answer) if answer.goes_on == Some(false) || is_block(answer.decision.as_deref()) => Err(

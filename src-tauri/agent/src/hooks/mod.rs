@@ -12,7 +12,7 @@ use placet_domain::At;
 use serde_json::Value;
 
 pub use audit::Audit;
-pub use chain::{Chain, Judgement};
+pub use chain::{Asking, Chain, Judgement};
 pub use clamp::{Clamp, Clamps};
 pub use external::External;
 pub use mask::Mask;

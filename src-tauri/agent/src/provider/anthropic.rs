@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     OnText, Provider, ProviderError, Request,
     http::{self, Key, Reading},
+    wire_name,
 };
 use crate::{
     Later,
@@ -65,7 +66,7 @@ fn message(message: &Message) -> Value {
             }
             content.extend(calls.iter().map(|call| {
                 let input = call.input().map_or_else(|_| json!({}), Value::Object);
-                json!({"type": "tool_use", "id": call.id, "name": call.tool, "input": input})
+                json!({"type": "tool_use", "id": call.id, "name": wire_name(&call.tool), "input": input})
             }));
             json!({"role": "assistant", "content": content})
         }

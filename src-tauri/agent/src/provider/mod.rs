@@ -82,6 +82,13 @@ impl ProviderErrorKind {
     }
 }
 
+/// A tool's name as every provider takes it back: models call tools that there are not, by names that are none.
+fn wire_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name: String = name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
 /// How often a provider is asked again, and how long is waited before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     OnText, Provider, ProviderError, Request,
     http::{self, Key, Reading},
+    wire_name,
 };
 use crate::{
     Later,
@@ -77,7 +78,7 @@ fn call(call: &ModelCall) -> Value {
         Ok(_) if !call.arguments.trim().is_empty() => call.arguments.as_str(),
         Ok(_) | Err(_) => "{}",
     };
-    json!({"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": arguments}})
+    json!({"id": call.id, "type": "function", "function": {"name": wire_name(&call.tool), "arguments": arguments}})
 }
 
 /// An answer as its chunks come.
@@ -126,8 +127,7 @@ impl Reading for Chunks {
     }
 
     fn reply(self) -> Reply {
-        let calls = self.calls.into_iter().enumerate().map(|(at, call)| with_id(at, call)).collect();
-        Reply { text: self.text, calls, usage: self.usage }
+        Reply { text: self.text, calls: self.calls, usage: self.usage }
     }
 }
 
@@ -147,9 +147,4 @@ impl Chunks {
         call.tool.push_str(piece["function"]["name"].as_str().unwrap_or_default());
         call.arguments.push_str(piece["function"]["arguments"].as_str().unwrap_or_default());
     }
-}
-
-/// Some local servers give no ids; results need one.
-fn with_id(at: usize, call: ModelCall) -> ModelCall {
-    if call.id.is_empty() { ModelCall { id: format!("call_{at}"), ..call } } else { call }
 }

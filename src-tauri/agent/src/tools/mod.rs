@@ -9,7 +9,7 @@ pub(crate) mod workspace;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use placet_domain::{Subject, subject::PathSubject};
+use placet_domain::{Digest, SessionId, Subject, subject::PathSubject};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -45,6 +45,16 @@ pub trait ExtraTool: Send + Sync {
     fn spec(&self) -> ToolSpec;
     /// Runs one call that was cleared.
     fn run(&self, cleared: Cleared) -> Later<'_, Output>;
+    /// Goes on with what a call began that a crash broke off, where that can be gone on with; else a person is asked
+    /// whether the call may run again.
+    fn take_up<'a>(&'a self, session: SessionId, call_id: &'a str) -> Option<Later<'a, Output>> {
+        let _ = (session, call_id);
+        None
+    }
+    /// For a tool of an MCP server: SHA-256 over the canonical form of its definition.
+    fn definition(&self) -> Option<Digest> {
+        None
+    }
 }
 
 /// The tools a session is offered. What is not offered cannot be called.
@@ -82,6 +92,16 @@ impl Toolbox {
     /// The tool's description, where it is offered.
     pub fn offered(&self, name: &str) -> Option<&ToolSpec> {
         self.offered.get(name)
+    }
+
+    /// See [`ExtraTool::take_up`].
+    pub(crate) fn take_up<'a>(&'a self, tool: &str, session: SessionId, call_id: &'a str) -> Option<Later<'a, Output>> {
+        self.extra.get(tool).filter(|_| self.offered.contains_key(tool))?.take_up(session, call_id)
+    }
+
+    /// See [`ExtraTool::definition`].
+    pub(crate) fn definition(&self, tool: &str) -> Option<Digest> {
+        self.extra.get(tool)?.definition()
     }
 
     /// The workspace the tools act in.

@@ -8,12 +8,13 @@ use std::{
 };
 
 use placet_agent::{
-    Bus, Options, Stop, Summary,
+    Bus, Options, Stop, Summary, Told, Watched,
     message::{Message, Reply, ToolResult},
     provider::scripted::Scripted,
 };
 use placet_gate::{Flags, Gate, Host, Places, Seat};
 use serde_json::{Value, json};
+use tokio::sync::broadcast::Receiver;
 
 pub const POLICY: &str = r#"
 default = "ask"
@@ -141,6 +142,36 @@ pub async fn wait_for(gate: &Gate, count: usize) -> Vec<Value> {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("{:#?} wait, not {count}", pending(gate).await);
+}
+
+/// How many questions were put since the receiver was made.
+pub fn questions(facts: &mut Receiver<Arc<placet_domain::Entry>>) -> usize {
+    let asked = |entry: &Arc<placet_domain::Entry>| matches!(entry.fact, placet_domain::Fact::ApprovalAsked { .. });
+    std::iter::from_fn(|| facts.try_recv().ok()).filter(asked).count()
+}
+
+/// Looks until it is so, or gives up after ten seconds.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..1_000 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never came to this: {what}");
+}
+
+/// Waits until a run tells of something.
+pub async fn told(watching: &mut Receiver<Arc<Told>>, what: impl Fn(&Watched) -> bool) -> Watched {
+    let wait = async {
+        loop {
+            let told = watching.recv().await.unwrap();
+            if what(&told.watched) {
+                return told.watched.clone();
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), wait).await.unwrap()
 }
 
 pub async fn approve(gate: &Gate, item: &Value) {

@@ -82,7 +82,11 @@ fn paused(state: &State, check: &Check) -> Decided {
 /// unattended one of the same action in the session.
 fn attach(state: &State, check: &Check, now: At) -> Option<Decided> {
     let facts = &check.judged.facts;
-    let same_action = |approval: &Approval| approval.judged.facts.action_digest == facts.action_digest;
+    // Who wants a person to look is not told an answer to a question that a grant could have answered.
+    let same_action = |approval: &Approval| {
+        let asked = &approval.judged.facts;
+        asked.action_digest == facts.action_digest && (facts.doubt.is_none() || asked.doubt.is_some())
+    };
     let alive = |approval: &&Approval| {
         approval.session == check.session && same_action(approval) && approval.due_at().is_some_and(|due| now < due)
     };

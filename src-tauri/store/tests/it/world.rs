@@ -190,6 +190,7 @@ pub(crate) fn call(tool: &str, subjects: Vec<Subject>, n: u64) -> CallFacts {
         grantable: vec![OnForm::Exact, OnForm::Path],
         refused: None,
         rewritten: None,
+        doubt: None,
     }
 }
 
