@@ -3,10 +3,10 @@
 
 mod house;
 
-use house::{House, approve, deny, pending, wait_for};
+use house::{House, approve, deny, pending, until, wait_for};
 use placet_agent::{Bus, Stop, demo};
-use placet_gate::Host;
-use serde_json::Value;
+use placet_gate::{Host, Seat};
+use serde_json::{Value, json};
 
 fn tools(items: &[Value]) -> Vec<String> {
     let mut tools: Vec<String> = items
@@ -51,24 +51,21 @@ async fn the_window_has_seven_calls_of_seven_kinds_to_answer_and_never_runs_dry(
         approve(&gate, item).await;
     }
     // Each answer is followed by the session's next call; one session goes on for ever.
-    for _ in 0..12 {
-        let mut next = pending(&gate).await;
-        while next.is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            next = pending(&gate).await;
+    let read = |path: &str| std::fs::read_to_string(workspace.join(path)).unwrap_or_default();
+    until("the sessions did what was approved", async || {
+        for item in &pending(&gate).await {
+            // What changed meanwhile is answered the next time.
+            let params = json!({"id": item["id"], "digest": item["digest"]});
+            let _ = gate.desk(Seat::Supervisor).call("approvals.approve", params).await;
         }
-        for item in &next {
-            approve(&gate, item).await;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
-    }
-    let read = |path: &str| std::fs::read_to_string(workspace.join(path)).unwrap();
-    assert!(read("config/live/limits.toml").contains("per_minute = 240"), "the edit was done");
-    assert!(read("migrations/0004_customer_phone.sql").contains("phone"), "the file was written");
-    assert!(!workspace.join("migrations/0003_drop_coupons.sql").exists(), "the migration was deleted");
-    assert!(read("reports/todo.txt").contains("TODO"), "the command ran");
-    assert!(read(".tracker/comments.jsonl").contains("ORD-214"), "the tracker has the comment");
-    assert!(read("src/orders.ts").contains("Math.round(input.items"), "the patch was applied");
+        read("config/live/limits.toml").contains("per_minute = 240")
+            && read("migrations/0004_customer_phone.sql").contains("phone")
+            && !workspace.join("migrations/0003_drop_coupons.sql").exists()
+            && read("reports/todo.txt").contains("TODO")
+            && read(".tracker/comments.jsonl").contains("ORD-214")
+            && read("src/orders.ts").contains("Math.round(input.items")
+    })
+    .await;
     assert!(read("tests/limits.test.ts").contains("false"), "the protected test is untouched");
 
     demo.stop().await;
@@ -86,7 +83,14 @@ async fn a_denied_demo_call_does_nothing_and_the_demo_can_be_started_twice() {
         let items = wait_for(&gate, 7).await;
         let delete = items.iter().find(|item| item["tool"] == "delete_file").unwrap();
         deny(&gate, delete, "keep it").await;
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        let session = &delete["session"];
+        until("its session heard the no", async || {
+            let stopped = gate.desk(Seat::Supervisor).call("sessions.list", json!({"running": true})).await.unwrap();
+            let is_there = stopped["items"].as_array().unwrap().iter().any(|item| item["id"] == *session);
+            !is_there
+                || pending(&gate).await.iter().any(|item| item["session"] == *session && item["id"] != delete["id"])
+        })
+        .await;
         assert!(demo.workspace().join("migrations/0003_drop_coupons.sql").exists());
         demo.stop().await;
     }

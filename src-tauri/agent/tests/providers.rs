@@ -21,6 +21,9 @@ use placet_gate::Host;
 use serde_json::{Value, json};
 use wire::server::{Server, stream};
 
+/// How often a provider is asked, all in all.
+const TRIES: u32 = 7;
+
 fn failure(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
@@ -89,7 +92,7 @@ fn anthropic_says(text: &str) -> String {
 async fn run(house: &House, provider: Arc<dyn Provider>) -> Summary {
     let gate = house.open(Host::Serve).await;
     let mut options = Options::new("builtin".parse().unwrap(), house.workspace.clone(), "do it".to_owned(), provider);
-    options.backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(20), tries: 4 };
+    options.backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(20), tries: TRIES };
     options.journals = Some(house.journals());
     let summary = placet_agent::run(gate.clone(), options, Bus::default(), Stop::default()).await.unwrap();
     gate.close().await;
@@ -143,25 +146,57 @@ async fn anthropic_streams_calls_and_gets_their_results() {
     assert_eq!(results[1]["is_error"], true);
 }
 
+/// Everything up to the first time that `what` occurs.
+fn cut_before(answer: &str, what: &str) -> String {
+    answer[..answer.find(what).unwrap()].to_owned()
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rate_limit_an_overload_and_a_broken_stream_are_tried_again() {
-    let house = House::new();
-    let cut = openai_call(["{\"pa", ""]);
-    let cut = cut[..cut.find("finish_reason\":\"tool_calls").unwrap()].to_owned();
-    let server = Server::start(vec![
-        failure("429 Too Many Requests", "retry-after: 0\r\n", r#"{"error":{"message":"slow down"}}"#),
-        failure("503 Service Unavailable", "", "busy"),
-        cut,
-        openai_says("done"),
-    ]);
-    let summary = run(&house, openai(&server)).await;
-    assert_eq!((summary.ending, server.heard().len(), summary.tally.calls), (Ending::Done, 4, 0));
-    let broken = stream(&[json!({"type": "message_start", "message": {}})], "");
+async fn a_rate_limit_an_overload_and_a_broken_stream_are_tried_again_whoever_the_provider_is() {
+    let slow_down = || failure("429 Too Many Requests", "retry-after: 0\r\n", r#"{"error":{"message":"slow down"}}"#);
     let overloaded =
         stream(&[json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})], "");
-    let server = Server::start(vec![broken, overloaded, anthropic_says("done")]);
-    let house = House::new();
-    assert_eq!((run(&house, anthropic(&server)).await.ending, server.heard().len()), (Ending::Done, 3));
+    let limited = stream(&[json!({"error": {"code": "rate_limit_exceeded", "message": "slow down"}})], "");
+    let openai_answers = [
+        slow_down(),
+        failure("503 Service Unavailable", "", "busy"),
+        cut_before(&openai_call(["{\"pa", ""]), "finish_reason\":\"tool_calls"),
+        limited,
+        // A server that dies before it says anything, and one that says what is no event.
+        String::new(),
+        stream(&[], "data: {\"choi\n\n"),
+        openai_says("done"),
+    ];
+    let anthropic_answers = [
+        slow_down(),
+        failure("529 Overloaded", "", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),
+        cut_before(&anthropic_call(), "{\"type\":\"message_stop"),
+        overloaded,
+        String::new(),
+        stream(&[], "data: {\"type\n\n"),
+        anthropic_says("done"),
+    ];
+    type Making = fn(&Server) -> Arc<dyn Provider>;
+    for (answers, provider) in [(openai_answers, openai as Making), (anthropic_answers, anthropic as Making)] {
+        let house = House::new();
+        let all = answers.len();
+        let server = Server::start(answers.to_vec());
+        let summary = run(&house, provider(&server)).await;
+        assert_eq!((summary.ending, server.heard().len()), (Ending::Done, all));
+        assert_eq!((summary.last_words.as_str(), summary.tally.calls), ("done", 0), "half an answer is no answer");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_stays_in_trouble_is_given_up_after_some_tries_with_its_own_words() {
+    let slow_down = || failure("429 Too Many Requests", "retry-after: 0\r\n", r#"{"error":{"message":"slow down"}}"#);
+    for provider in [openai, anthropic] {
+        let house = House::new();
+        let server = Server::start((0..TRIES).map(|_| slow_down()).collect());
+        let Ending::ProviderFailed { message } = run(&house, provider(&server)).await.ending else { panic!() };
+        assert_eq!(message, "The provider answered 429: slow down It will be asked again.");
+        assert_eq!(server.heard().len(), TRIES as usize);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,6 +227,17 @@ async fn malformed_arguments_run_nothing_and_the_next_request_is_valid() {
     let body = &server.heard()[1].1;
     wire::openai(body);
     assert!(body["messages"][3]["content"].as_str().unwrap().contains("bad_arguments"), "{body}");
+
+    let house = House::new();
+    let broken = anthropic_call().replace(r#""partial_json":"\"src/main.rs\"}""#, r#""partial_json":"\"src/mai""#);
+    assert_ne!(broken, anthropic_call());
+    let server = Server::start(vec![broken, anthropic_says("done")]);
+    let summary = run(&house, anthropic(&server)).await;
+    assert_eq!((summary.ending, summary.tally.allowed), (Ending::Done, 0));
+    let body = &server.heard()[1].1;
+    wire::anthropic(body);
+    let result = &body["messages"][2]["content"][0];
+    assert!(result["is_error"] == true && result["content"].as_str().unwrap().contains("bad_arguments"), "{body}");
 }
 
 #[test]

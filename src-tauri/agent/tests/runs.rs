@@ -6,7 +6,7 @@ mod wire;
 
 use std::{path::PathBuf, time::Duration};
 
-use house::{House, approve, pending, wait_for};
+use house::{House, approve, pending, until, wait_for};
 use placet_agent::{Order, Runs, StartError};
 use placet_domain::SessionId;
 use placet_gate::{Gate, Host, Seat};
@@ -83,8 +83,12 @@ async fn a_run_that_the_window_left_waiting_is_taken_up_and_the_answer_lets_it_g
     let gate = house.open(Host::Supervised).await;
     let session = runs(&house, &gate).start(order(&house)).await.unwrap();
     let before = wait_for(&gate, 1).await;
-    // The journal has the question a moment later.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let journals = house.dir.path().join("data/runs");
+    let noted = async || {
+        let path = std::fs::read_dir(&journals).unwrap().next().unwrap().unwrap().path();
+        std::fs::read_to_string(path).unwrap().contains("\"asked\"")
+    };
+    until("the journal has the question", noted).await;
     gate.close().await;
 
     let gate = house.open(Host::Supervised).await;

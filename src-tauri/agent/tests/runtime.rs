@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use house::{House, approve, pending, results, run, wait_for};
+use house::{House, approve, pending, results, run, until, wait_for};
 use placet_agent::{
     Budget, Bus, Ending, Later, SUB_AGENT, Stop, Summary, Watched,
     hooks::{Call, Clamp, Cost, Fate, Hook, HookError, Moment, Pre},
@@ -138,7 +138,7 @@ async fn a_command_gets_nothing_of_the_persons_environment_and_ends_at_its_limit
     let gate = house.open(Host::Supervised).await;
     let (options, provider) = house.options(vec![
         calls("c", &[("run_command", json!({"command": "env; pwd; echo trouble >&2; exit 3"}))]),
-        calls("d", &[("run_command", json!({"command": "(sleep 3; touch notes/late) & sleep 60", "timeout_ms": 300}))]),
+        calls("d", &[("run_command", json!({"command": "sleep 600 & echo $! > notes/pid; wait", "timeout_ms": 300}))]),
         says("done"),
     ]);
     let running = tokio::spawn({
@@ -165,8 +165,33 @@ async fn a_command_gets_nothing_of_the_persons_environment_and_ends_at_its_limit
         results[0].text
     );
     assert!(results[1].is_error && results[1].text.contains("timed_out"), "{}", results[1].text);
-    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
-    assert!(!house.workspace.join("notes/late").exists(), "what the command left behind was ended too");
+    let stat = format!("/proc/{}/stat", house.text("notes/pid").trim());
+    // Who was ended and not yet buried counts as ended.
+    let is_gone = async || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
+    until("what the command left behind was ended too", is_gone).await;
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commands_output_is_cut_in_its_middle_and_what_it_leaves_behind_does_not_hold_it_up() {
+    let house = House::with_policy(&format!(
+        "{}\n[[rule]]\nname = \"scripts\"\ndecide = \"allow\"\ncommand = [\"sh src/loud.sh\", \"sh src/slow.sh\"]\n",
+        house::POLICY
+    ));
+    house.put("src/loud.sh", "echo first; head -c 30000000 /dev/zero | tr '\\000' x; echo last\nsleep 600 &\n");
+    house.put("src/slow.sh", "echo begun; sleep 600\n");
+    let gate = house.open(Host::Serve).await;
+    let (options, provider) = house.options(vec![
+        calls("c", &[("run_command", json!({"command": "sh src/loud.sh"}))]),
+        calls("d", &[("run_command", json!({"command": "sh src/slow.sh", "timeout_ms": 1000}))]),
+        says("done"),
+    ]);
+    tokio::time::timeout(std::time::Duration::from_secs(60), run(&gate, options)).await.unwrap();
+    let results = results(&provider);
+    let text = &results[0].text;
+    assert!(!results[0].is_error && text.starts_with("first\nxxx") && text.ends_with("xxxlast\n"), "{}", text.len());
+    assert!(text.len() < 300_000 && text.contains(" bytes left out …"), "{}", text.len());
+    assert!(results[1].is_error && results[1].text.contains("Until then it said: begun"), "{}", results[1].text);
     gate.close().await;
 }
 

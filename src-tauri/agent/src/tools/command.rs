@@ -51,14 +51,19 @@ impl RunCommand {
             .process_group(0)
             .kill_on_drop(true);
         let mut child = command.spawn()?;
-        let _group = Group::of(&child);
+        let group = Group::of(&child);
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(ToolErrorCode::Failed.because("The command's output could not be read."));
         };
-        let Ok((status, out, err)) = tokio::time::timeout(limit, ended(&mut child, stdout, stderr)).await else {
+        let (mut out, mut err) = (Said::default(), Said::default());
+        let ending = ended(child, group, drain(stdout, &mut out), drain(stderr, &mut err));
+        let Ok(status) = tokio::time::timeout(limit, ending).await else {
+            let until_then = joined(&out, &err);
             return Err(ToolErrorCode::TimedOut.because(format!(
-                "The command was ended after {} s. Run less, or give a longer timeout_ms (at most {MAX_TIMEOUT_MS}).",
-                limit.as_secs()
+                "The command was ended after {} s. Run less, or give a longer timeout_ms (at most {MAX_TIMEOUT_MS}). \
+                 Until then it said: {}",
+                limit.as_secs_f64(),
+                if until_then.is_empty() { "nothing." } else { &until_then },
             )));
         };
         let status = status?;
@@ -101,32 +106,36 @@ impl Drop for Group {
     }
 }
 
-/// Waits for the end of a command, reading what it says meanwhile.
+/// Waits for the end of a command, reading what it says meanwhile. What it left behind would hold its output open; it
+/// ends with the command.
 async fn ended(
-    child: &mut tokio::process::Child,
-    stdout: impl AsyncRead + Unpin,
-    stderr: impl AsyncRead + Unpin,
-) -> (std::io::Result<std::process::ExitStatus>, Said, Said) {
-    tokio::join!(child.wait(), drain(stdout), drain(stderr))
+    mut child: tokio::process::Child,
+    group: Group,
+    out: impl Future<Output = ()>,
+    err: impl Future<Output = ()>,
+) -> std::io::Result<std::process::ExitStatus> {
+    let ending = async {
+        let status = child.wait().await;
+        drop(group);
+        status
+    };
+    tokio::join!(ending, out, err).0
 }
 
 /// What was kept of an output, and how many bytes were dropped from its middle.
 type Said = (Vec<u8>, usize);
 
 /// Reads to the end and keeps the first and the last half of the cap.
-async fn drain(mut from: impl AsyncRead + Unpin) -> Said {
-    let mut kept = Vec::new();
-    let mut dropped = 0;
+async fn drain(mut from: impl AsyncRead + Unpin, (kept, dropped): &mut Said) {
     let mut piece = vec![0_u8; 8192];
     while let Ok(count @ 1..) = from.read(&mut piece).await {
         kept.extend_from_slice(&piece[..count]);
         if kept.len() > 2 * MAX_RESULT_BYTES {
             let cut = kept.len() - MAX_RESULT_BYTES / 2;
-            dropped += cut - MAX_RESULT_BYTES / 2;
+            *dropped += cut - MAX_RESULT_BYTES / 2;
             kept.drain(MAX_RESULT_BYTES / 2..cut);
         }
     }
-    (kept, dropped)
 }
 
 fn joined(out: &Said, err: &Said) -> String {

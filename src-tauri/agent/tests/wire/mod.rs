@@ -30,6 +30,9 @@ pub fn openai(body: &Value) {
                     let arguments: Value =
                         serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
                     assert!(arguments.is_object(), "arguments are the text of a JSON object");
+                    name(&call["function"]["name"]);
+                    id(&call["id"]);
+                    assert!(!open.contains(&call["id"].as_str().unwrap().to_owned()), "ids are unique");
                     open.push(call["id"].as_str().unwrap().to_owned());
                 }
                 if let Some(calls) = message.get("tool_calls") {
