@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use placet_domain::SessionId;
 use placet_gate::ErrorBody;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -11,6 +12,7 @@ use tauri::{AppHandle, State};
 use crate::{
     clients::{Change, Client, Clients, Listed, Told},
     export::{Exported, Exporter},
+    follow::{Follower, SoFar},
     opened::Opened,
 };
 
@@ -29,7 +31,7 @@ macro_rules! commands {
 
         handler! {
             $($name,)*
-            clients_list, clients_preview, clients_prove, clients_change, history_export, history_export_stop, start_again
+            clients_list, clients_preview, clients_prove, clients_change, history_export, history_export_stop, agent_follow, start_again
         }
     };
 }
@@ -142,6 +144,30 @@ pub(crate) async fn history_export(
 #[expect(clippy::needless_pass_by_value, reason = "a command takes its handles so")]
 pub(crate) fn history_export_stop(exporter: State<'_, Exporter>) {
     exporter.stop();
+}
+
+/// Which run; none to leave the one that was followed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    session: Option<SessionId>,
+}
+
+/// What a run of the built-in agent told so far; what comes next comes as the event `run`.
+#[tauri::command]
+pub(crate) async fn agent_follow(
+    app: AppHandle,
+    opened: State<'_, Arc<Opened>>,
+    follower: State<'_, Follower>,
+    params: Value,
+) -> Result<Option<SoFar>, ErrorBody> {
+    let Run { session } = read(params)?;
+    let Some(session) = session else {
+        follower.leave();
+        return Ok(None);
+    };
+    let followed = opened.follow(session)?;
+    Ok(Some(follower.follow(&app, session, followed)))
 }
 
 /// Starts the app again, by the same command line, where its gate could not be opened; else nothing.

@@ -8,6 +8,7 @@ mod clients;
 mod commands;
 mod export;
 mod facts;
+mod follow;
 mod gathering;
 mod icon;
 mod keys;

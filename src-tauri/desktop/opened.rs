@@ -1,6 +1,6 @@
 //! The gate behind the window, or why there is none: then the window says so, and every command is refused.
 
-use placet_agent::{Order, Runs};
+use placet_agent::{Followed, Order, Runs};
 use placet_domain::{RefusalCode, SessionId};
 use placet_gate::{Desk, ErrorBody, Export, Gate, Host, Options, Places, Seat, show_running_window};
 use serde::Deserialize;
@@ -48,6 +48,14 @@ impl Opened {
         }
     }
 
+    /// A run of the built-in agent, to be watched.
+    pub(crate) fn follow(&self, session: SessionId) -> Result<Followed, ErrorBody> {
+        match self {
+            Self::Gate { runs, .. } => runs.follow(session).ok_or_else(no_such_run),
+            Self::Failed { message } => Err(ErrorBody::not_open(message)),
+        }
+    }
+
     /// What is to be written out of the history.
     pub(crate) fn export(&self, params: Value) -> Result<Export, ErrorBody> {
         match self {
@@ -80,7 +88,11 @@ fn stop(runs: &Runs, params: Value) -> Result<Value, ErrorBody> {
     if runs.stop(session) {
         return Ok(json!({}));
     }
-    Err(RefusalCode::NoSuchSession.because("No run of the built-in agent has this session here.").into())
+    Err(no_such_run())
+}
+
+fn no_such_run() -> ErrorBody {
+    RefusalCode::NoSuchSession.because("No run of the built-in agent has this session here.").into()
 }
 
 /// Shows the window that has this data directory open already, if there is one.

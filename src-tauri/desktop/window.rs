@@ -16,6 +16,7 @@ use crate::{
     commands,
     export::Exporter,
     facts,
+    follow::Follower,
     keys::Keys,
     opened::Opened,
     placement::{self, PlacementFile},
@@ -34,6 +35,7 @@ pub(crate) fn build(args: &Args, places: &Places, opened: Arc<Opened>) -> tauri:
         .manage(opened)
         .manage(placement_file)
         .manage(keys)
+        .manage(Follower::default())
         .manage(Exporter::new(args.export_to.clone()))
         .manage(Clients::of(args.demo, &args.flags()))
         .invoke_handler(commands::handler())

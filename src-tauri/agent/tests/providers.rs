@@ -146,6 +146,8 @@ async fn anthropic_streams_calls_and_gets_their_results() {
     assert_eq!(results[1]["is_error"], true);
 }
 
+type Making = fn(&Server) -> Arc<dyn Provider>;
+
 /// Everything up to the first time that `what` occurs.
 fn cut_before(answer: &str, what: &str) -> String {
     answer[..answer.find(what).unwrap()].to_owned()
@@ -176,7 +178,6 @@ async fn a_rate_limit_an_overload_and_a_broken_stream_are_tried_again_whoever_th
         stream(&[], "data: {\"type\n\n"),
         anthropic_says("done"),
     ];
-    type Making = fn(&Server) -> Arc<dyn Provider>;
     for (answers, provider) in [(openai_answers, openai as Making), (anthropic_answers, anthropic as Making)] {
         let house = House::new();
         let all = answers.len();

@@ -6,8 +6,8 @@ mod wire;
 
 use std::{path::PathBuf, time::Duration};
 
-use house::{House, approve, pending, until, wait_for};
-use placet_agent::{Order, Runs, StartError};
+use house::{House, approve, pending, told, until, wait_for};
+use placet_agent::{Ending, Order, Runs, StartError, Told, Watched};
 use placet_domain::SessionId;
 use placet_gate::{Gate, Host, Seat};
 use serde_json::{Value, json};
@@ -141,5 +141,47 @@ async fn an_order_that_lacks_something_says_what() {
     .unwrap();
     let other = runs.start(Order { provider: Some("anthropic".to_owned()), ..order(&house) }).await.unwrap_err();
     assert!(other.to_string().contains("openai, not anthropic"), "{other}");
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_followed_from_its_beginning_by_whoever_comes_and_can_be_read_when_it_is_over() {
+    let house = House::new();
+    house.put("src/secret.env", "API_KEY=abcdefghij0123456789\n");
+    let server = Server::start(vec![
+        calls("read_file", &json!({"path": "src/secret.env"})),
+        calls("write_file", &json!({"path": "src/new.rs", "content": "new"})),
+        says("done"),
+    ]);
+    answered_by(&house, &server);
+    let gate = house.open(Host::Supervised).await;
+    let runs = runs(&house, &gate);
+    let session = runs.start(Order { max_turns: Some(3), ..order(&house) }).await.unwrap();
+    let waiting = wait_for(&gate, 1).await;
+    let mut followed = runs.follow(session).unwrap();
+    let words = |told: &[Told]| -> Vec<String> {
+        let told = serde_json::to_value(told).unwrap();
+        told.as_array().unwrap().iter().map(|told| told["event"].as_str().unwrap().to_owned()).collect()
+    };
+    let so_far = serde_json::to_string(&followed.told).unwrap();
+    assert!(so_far.contains("[masked") && !so_far.contains("abcdefghij"), "{so_far}");
+    approve(&gate, &waiting[0]).await;
+    let Watched::Ended { ending } = told(&mut followed.next, |told| matches!(told, Watched::Ended { .. })).await else {
+        unreachable!("what was waited for")
+    };
+    assert_eq!(ending, Ending::Done);
+    until_stopped(&gate, session).await;
+    until("the run is over", async || !runs.stop(session)).await;
+    let all = runs.follow(session).unwrap();
+    assert!(!all.forgotten);
+    let expected = [
+        &["session_started"][..],
+        &["turn_started", "usage", "tool_started", "tool_ended"],
+        &["turn_started", "usage", "tool_started", "tool_waits", "tool_ended"],
+        &["turn_started", "text", "usage", "ended"],
+    ];
+    let expected = expected.concat();
+    assert_eq!(words(&all.told), expected);
+    assert!(runs.follow("01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap()).is_none());
     gate.close().await;
 }
