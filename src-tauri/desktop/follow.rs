@@ -35,7 +35,7 @@ pub(crate) struct SoFar {
 }
 
 /// What came next.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Next<'a> {
     session: SessionId,
     told: &'a [Arc<Told>],
