@@ -10,12 +10,13 @@ use placet_tests::room::{Room, all, array, string};
 /// Which rooms each room may know. ARCHITECTURE.md draws the same.
 const NEIGHBOURS: &[(&str, &[&str])] = &[
     ("placet-domain", &[]),
+    ("placet-keyring", &[]),
     ("placet-subject", &["placet-domain"]),
     ("placet-store", &["placet-domain"]),
     ("placet-ipc", &["placet-domain"]),
-    ("placet-gate", &["placet-domain", "placet-subject", "placet-store", "placet-ipc"]),
-    ("placet-agent", &["placet-domain", "placet-gate"]),
-    ("placet-cli", &["placet-domain", "placet-subject", "placet-ipc", "placet-gate", "placet-agent"]),
+    ("placet-gate", &["placet-domain", "placet-keyring", "placet-subject", "placet-store", "placet-ipc"]),
+    ("placet-agent", &["placet-domain", "placet-gate", "placet-keyring"]),
+    ("placet-cli", &["placet-domain", "placet-keyring", "placet-subject", "placet-ipc", "placet-gate", "placet-agent"]),
     ("placet-desktop", &["placet-domain", "placet-gate", "placet-agent"]),
     ("placet-tests", &[]),
     ("xtask", &[]),

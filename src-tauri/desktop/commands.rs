@@ -166,8 +166,7 @@ pub(crate) async fn agent_follow(
         follower.leave();
         return Ok(None);
     };
-    let followed = opened.follow(session)?;
-    Ok(Some(follower.follow(&app, session, followed)))
+    Ok(Some(follower.follow(&app, session, opened.follow(session)?)))
 }
 
 /// Starts the app again, by the same command line, where its gate could not be opened; else nothing.

@@ -4,6 +4,7 @@
 
 mod crowd;
 mod examples;
+mod keyring;
 mod restart;
 mod revoke;
 mod soak;

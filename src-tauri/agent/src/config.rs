@@ -8,6 +8,7 @@ use std::{
 };
 
 use placet_domain::AgentName;
+use placet_keyring::KeyringError;
 use serde::Deserialize;
 
 use crate::{
@@ -65,6 +66,8 @@ pub enum ProviderConfig {
         model: String,
         /// A file with the key, readable by its owner alone. Local servers need none.
         key_file: Option<PathBuf>,
+        /// Or its name in the keyring of the person's session.
+        key_in_keyring: Option<String>,
     },
     /// Anthropic's messages.
     Anthropic {
@@ -74,6 +77,8 @@ pub enum ProviderConfig {
         model: String,
         /// A file with the key, readable by its owner alone.
         key_file: Option<PathBuf>,
+        /// Or its name in the keyring of the person's session.
+        key_in_keyring: Option<String>,
         /// The most tokens of one answer.
         max_tokens: Option<u32>,
     },
@@ -134,6 +139,12 @@ pub enum ConfigError {
         /// What is wrong.
         source: std::io::Error,
     },
+    /// The keyring does not give it.
+    #[error("the provider's key: {0}")]
+    Keyring(#[from] KeyringError),
+    /// Both are named.
+    #[error("agent.toml names both key_file and key_in_keyring; the key is in one of them")]
+    TwoKeys,
     /// A hook cannot be taken.
     #[error(transparent)]
     Hook(#[from] NoHook),
@@ -172,7 +183,7 @@ impl Config {
         task: String,
         profile: Option<&str>,
     ) -> Result<Options, ConfigError> {
-        let provider = self.provider.as_ref().ok_or(ConfigError::NoProvider)?.open()?;
+        let provider = self.provider.as_ref().ok_or(ConfigError::NoProvider)?.open().await?;
         let mut options = Options::new(agent, workspace, task, provider);
         if let Some(name) = profile {
             let found = self.profiles.iter().find(|profile| profile.name == name);
@@ -208,27 +219,39 @@ impl ProviderConfig {
         }
     }
 
-    /// The provider, its key read.
-    pub fn open(&self) -> Result<Arc<dyn Provider>, ConfigError> {
+    /// The provider, its key read. A keyring that is locked waits for the person.
+    pub async fn open(&self) -> Result<Arc<dyn Provider>, ConfigError> {
         let or = |url: &Option<String>, usual: &str| url.clone().unwrap_or_else(|| usual.to_owned());
         Ok(match self {
-            Self::OpenAi { base_url, model, key_file } => Arc::new(OpenAi {
+            Self::OpenAi { base_url, model, key_file, key_in_keyring } => Arc::new(OpenAi {
                 base_url: or(base_url, "https://api.openai.com/v1"),
                 model: model.clone(),
-                key: key(key_file.as_ref())?,
+                key: key(key_file.as_ref(), key_in_keyring.as_ref()).await?,
             }),
-            Self::Anthropic { base_url, model, key_file, max_tokens } => Arc::new(Anthropic {
+            Self::Anthropic { base_url, model, key_file, key_in_keyring, max_tokens } => Arc::new(Anthropic {
                 base_url: or(base_url, "https://api.anthropic.com"),
                 model: model.clone(),
-                key: key(key_file.as_ref())?,
+                key: key(key_file.as_ref(), key_in_keyring.as_ref()).await?,
                 max_tokens: max_tokens.unwrap_or(8_192),
             }),
         })
     }
 }
 
-fn key(file: Option<&PathBuf>) -> Result<Option<Key>, ConfigError> {
-    file.map(|path| Key::from_file(path).map_err(|source| ConfigError::Key { path: path.clone(), source })).transpose()
+async fn key(file: Option<&PathBuf>, in_keyring: Option<&String>) -> Result<Option<Key>, ConfigError> {
+    match (file, in_keyring) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => Err(ConfigError::TwoKeys),
+        (Some(path), None) => {
+            Key::from_file(path).map(Some).map_err(|source| ConfigError::Key { path: path.clone(), source })
+        }
+        (None, Some(name)) => {
+            let name = name.clone();
+            let read = tokio::task::spawn_blocking(move || placet_keyring::read(&name)).await;
+            let read = read.map_err(|error| KeyringError::Failed(error.to_string()))??;
+            Ok(Some(Key::new(read)))
+        }
+    }
 }
 
 #[cfg(test)]

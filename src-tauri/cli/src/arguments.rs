@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use placet_ipc::{Flags, Places};
 
 use crate::{
-    acp, exit, explain, history, hook, install, mcp, policy, run,
+    acp, exit, explain, history, hook, install, keys, mcp, policy, run,
     say::{self, Form},
     serve, supervise,
     take_away::{self, Kind},
@@ -105,6 +105,11 @@ enum Command {
     },
     /// The built-in agent in the terminal
     Run(run::Run),
+    /// Keys of the built-in agent's providers, in the keyring of your session
+    Keys {
+        #[command(subcommand)]
+        what: keys::Keys,
+    },
     /// Say no to what waits
     Deny(TakeAway),
     /// Take back what waits
@@ -244,6 +249,12 @@ enum History {
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Where its key is kept; or move it, while no gate runs
+    Key {
+        /// Into the file beside the history, or into the keyring of your session
+        #[arg(long, value_enum)]
+        to: Option<history::KeyPlace>,
+    },
     /// Copy it into a new file, also while a gate runs; the key is not in the copy
     Backup {
         /// The new file
@@ -304,9 +315,11 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::History { command: Some(History::Export { format, output }), .. } => {
             history::export(&places, form, format, output)
         }
+        Command::History { command: Some(History::Key { to }), .. } => history::key(&places, form, to),
         Command::History { command: Some(History::Backup { file }), .. } => history::backup(&places, form, &file),
         Command::History { command: Some(History::Restore { file }), .. } => history::restore(&places, form, &file),
         Command::Run(what) => run::run(&places, what, form),
+        Command::Keys { what } => keys::run(&what, form),
         Command::Deny(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Deny, ids, note),
         Command::Cancel(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Cancel, ids, note),
         Command::Revoke(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Revoke, ids, note),

@@ -63,6 +63,9 @@ pub(crate) fn verify(places: &Places, form: Form, from: Option<u64>) -> ExitCode
                 field(&verified["head"], "seq"),
                 field(&verified["head"], "hash")
             ));
+            if let Ok(place) = History::key_place(places) {
+                line(format_args!("Its key is {}.", where_it_is(place)));
+            }
             if verified["anchors"] != 0 {
                 line(format_args!("It holds each of {} anchors.", field(&verified, "anchors")));
             }
@@ -75,6 +78,54 @@ pub(crate) fn verify(places: &Places, form: Form, from: Option<u64>) -> ExitCode
         )),
     }
     if intact { exit::DONE } else { exit::no() }
+}
+
+/// Where the history's key is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum KeyPlace {
+    /// history.key beside the history
+    File,
+    /// The keyring of your session
+    Keyring,
+}
+
+impl From<KeyPlace> for placet_gate::KeyPlace {
+    fn from(place: KeyPlace) -> Self {
+        match place {
+            KeyPlace::File => Self::File,
+            KeyPlace::Keyring => Self::Keyring,
+        }
+    }
+}
+
+/// `history key`: says where it is, or moves it.
+pub(crate) fn key(places: &Places, form: Form, to: Option<KeyPlace>) -> ExitCode {
+    let moved = match to.map(|to| placet_gate::move_key(places, to.into())).transpose() {
+        Ok(moved) => moved.unwrap_or(false),
+        Err(error) => {
+            say::trouble(error);
+            return exit::no();
+        }
+    };
+    let place = match History::key_place(places) {
+        Ok(place) => place,
+        Err(error) => {
+            say::trouble(error);
+            return exit::usage();
+        }
+    };
+    match form {
+        Form::Json => say::json(&json!({ "key": place, "moved": moved })),
+        Form::Text => line(format_args!("The history's key is {}.", where_it_is(place))),
+    }
+    exit::DONE
+}
+
+fn where_it_is(place: placet_gate::KeyPlace) -> &'static str {
+    match place {
+        placet_gate::KeyPlace::File => "in history.key beside it, readable by you alone",
+        placet_gate::KeyPlace::Keyring => "in the keyring of your session",
+    }
 }
 
 /// `history export`, to a new file (mode 0600) or to stdout.

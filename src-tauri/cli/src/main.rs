@@ -12,6 +12,7 @@ mod explain;
 mod history;
 mod hook;
 mod install;
+mod keys;
 mod mcp;
 mod policy;
 mod run;

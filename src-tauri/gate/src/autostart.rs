@@ -56,7 +56,7 @@ impl Autostart {
         if let Some(folder) = self.file.parent() {
             fs::create_dir_all(folder)?;
         }
-        replace(&self.file, &entry)
+        replace(&self.file, entry.as_bytes())
     }
 }
 

@@ -13,13 +13,14 @@ use std::{
 
 use placet_domain::{ApprovalId, At, Command, PathText, Refusal, State, policy::Bindings};
 use placet_ipc::{GateLock, Holder, HostKind, Listener, LockError, PlaceError, Places, ServerError, TryLock};
-use placet_store::{Broken, ChainKey, IgnoredGrant, Opened, Reader, RecentCall, Store, StoreError};
+use placet_store::{Broken, IgnoredGrant, Opened, Reader, RecentCall, Store, StoreError};
 use placet_subject::{Known, NORMALIZER_VERSION, Programs, ProgramsError};
 
 use crate::{
     Gate, Inner,
     armed::Armed,
     clock::Clock,
+    history_key,
     policy_file::PolicyFile,
     process, socket, tightening, timer,
     upkeep::{DAY_MS, Upkeep},
@@ -277,7 +278,7 @@ impl Gate {
 }
 
 fn open_store(data: &Path) -> Result<Opened, StoreError> {
-    let key = ChainKey::load_or_make(&data.join("history.key"), random)?;
+    let key = history_key::load_or_make(data, random)?;
     Store::open(&data.join("history.db"), key)
 }
 
@@ -382,7 +383,7 @@ pub fn known(places: &Places) -> Result<(Known, Option<String>), OpenError> {
 }
 
 /// 32 bytes from the kernel.
-fn random() -> [u8; 32] {
+pub(crate) fn random() -> [u8; 32] {
     let mut bytes = [0; 32];
     let mut filled = 0;
     while filled < bytes.len() {

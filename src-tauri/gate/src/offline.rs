@@ -6,10 +6,13 @@ use std::{
 };
 
 use placet_ipc::Places;
-use placet_store::{ChainKey, Head, HistoryFilter, Reader, StoreError};
+use placet_store::{Head, HistoryFilter, Reader, StoreError};
 use serde_json::{Value, json};
 
-use crate::upkeep::Retention;
+use crate::{
+    history_key::{self, KeyPlace},
+    upkeep::Retention,
+};
 
 pub use placet_store::Format as ExportFormat;
 
@@ -27,16 +30,22 @@ impl History {
     /// # Errors
     /// There is no history, or its key or file cannot be read.
     pub fn open(places: &Places) -> Result<Self, StoreError> {
-        let (file, key) = (places.data.join("history.db"), places.data.join("history.key"));
-        for path in [&file, &key] {
-            if !path.is_file() {
-                let missing = io::Error::new(io::ErrorKind::NotFound, "there is no history here");
-                return Err(StoreError::Io { path: path.clone(), source: missing });
-            }
+        let file = places.data.join("history.db");
+        if !file.is_file() || !history_key::is_there(&places.data) {
+            let missing = io::Error::new(io::ErrorKind::NotFound, "there is no history here, or no key of it");
+            return Err(StoreError::Io { path: file, source: missing });
         }
         // The key is there: no new one is made.
-        let key = ChainKey::load_or_make(&key, || [0; 32])?;
+        let key = history_key::load_or_make(&places.data, || [0; 32])?;
         Ok(Self { reader: Reader::open(&file, key)?, anchors: Retention::read(&places.config).anchors() })
+    }
+
+    /// Where the history's key is kept.
+    ///
+    /// # Errors
+    /// The file that says so cannot be read.
+    pub fn key_place(places: &Places) -> Result<KeyPlace, StoreError> {
+        history_key::place(&places.data)
     }
 
     pub(crate) fn reader(&self) -> &Reader {
@@ -49,21 +58,7 @@ impl History {
     /// # Errors
     /// The file cannot be read.
     pub fn verify(&self, from: Option<u64>) -> Result<Value, StoreError> {
-        let verified = self.reader.verify(from, &mut |_| ControlFlow::Continue(()))?;
-        let broken = match verified.broken {
-            Some(broken) => Some(broken),
-            None => self.reader.check_anchors(&self.anchors)?,
-        };
-        let mut answer = json!({
-            "intact": broken.is_none(),
-            "rows": verified.rows,
-            "head": { "seq": verified.head.seq, "hash": verified.head.hash },
-            "anchors": self.anchors.len(),
-        });
-        if let Some(broken) = broken {
-            answer["broken"] = json!({ "seq": broken.seq, "kind": broken.kind.word() });
-        }
-        Ok(answer)
+        verified(&self.reader, &self.anchors, from)
     }
 
     /// Writes all of it in this form. How many lines it were.
@@ -73,4 +68,23 @@ impl History {
     pub fn export(&self, format: ExportFormat, out: &mut dyn Write) -> Result<u64, StoreError> {
         self.reader.export(format, &HistoryFilter::default(), out, &mut |_| ControlFlow::Continue(()))
     }
+}
+
+/// Walks the chain and looks for each anchor in it.
+pub(crate) fn verified(reader: &Reader, anchors: &[Head], from: Option<u64>) -> Result<Value, StoreError> {
+    let verified = reader.verify(from, &mut |_| ControlFlow::Continue(()))?;
+    let broken = match verified.broken {
+        Some(broken) => Some(broken),
+        None => reader.check_anchors(anchors)?,
+    };
+    let mut answer = json!({
+        "intact": broken.is_none(),
+        "rows": verified.rows,
+        "head": { "seq": verified.head.seq, "hash": verified.head.hash },
+        "anchors": anchors.len(),
+    });
+    if let Some(broken) = broken {
+        answer["broken"] = json!({ "seq": broken.seq, "kind": broken.kind.word() });
+    }
+    Ok(answer)
 }

@@ -14,7 +14,7 @@ use placet_ipc::{GateLock, HostKind, LockError, Places, TryLock};
 use placet_store::{ChainKey, Opened, Store, StoreError};
 use serde_json::{Value, json};
 
-use crate::{clock, offline::History};
+use crate::{clock, history_key, offline::History};
 
 const NOTE: &str = "The history was restored from a copy.";
 
@@ -79,11 +79,10 @@ impl History {
             TryLock::Held(lock) => lock,
             TryLock::Taken(_) => return Err(RestoreError::Running),
         };
-        let key_file = places.data.join("history.key");
-        if !key_file.is_file() {
-            return Err(RestoreError::NoKey(key_file));
+        if !history_key::is_there(&places.data) {
+            return Err(RestoreError::NoKey(places.data.join("history.key")));
         }
-        let key = ChainKey::load_or_make(&key_file, || [0; 32])?;
+        let key = history_key::load_or_make(&places.data, || [0; 32])?;
         if fs::metadata(beside(from, "-wal")).is_ok_and(|log| log.len() > 0) {
             return Err(RestoreError::InUse(from.to_owned()));
         }

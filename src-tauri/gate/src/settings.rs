@@ -188,7 +188,7 @@ pub(crate) fn change(config: &Path, change: &Change) -> Result<(), ChangeError> 
         return Ok(());
     }
     Settings::parse(&after).map_err(ChangeError::Wrong)?;
-    replace(&file, &after).map_err(ChangeError::Unwritten)
+    replace(&file, after.as_bytes()).map_err(ChangeError::Unwritten)
 }
 
 /// Why a change was not made.
@@ -264,15 +264,23 @@ fn text_of(file: &Path) -> io::Result<String> {
     }
 }
 
-/// Writes a file as a whole or not at all.
-pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
+/// Writes a file as a whole or not at all; it is its owner's alone.
+pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
     use io::Write as _;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let temporary = file.with_file_name(format!(".{name}.new"));
-    let mut new = fs::File::create(&temporary)?;
-    new.write_all(text.as_bytes())?;
+    // One that a crash left behind is nobody's.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut new = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+    new.write_all(bytes)?;
     new.sync_all()?;
-    fs::rename(&temporary, file)
+    fs::rename(&temporary, file)?;
+    file.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
 }
 
 /// What an agent hears that finds no gate: as `settings.toml` says, or what stands without it: the person's own gate is

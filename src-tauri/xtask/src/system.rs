@@ -21,6 +21,7 @@ const TO_TEST: &[&str] = &[
     "dbus-x11",
     "fonts-dejavu-core",
     "git",
+    "gnome-keyring",
     "jq",
     "python3",
     "webkit2gtk-driver",

@@ -1,7 +1,5 @@
 //! The history at the desk: searched, one call whole, figures, the chain walked.
 
-use std::ops::ControlFlow;
-
 use placet_domain::{AgentName, ApprovalId, At, GrantId, PathText, SessionId};
 use placet_ipc::ErrorBody;
 use placet_store::{Bucket, CallDecision, CallRow, HistoryFilter};
@@ -12,6 +10,7 @@ use super::{
     Answer, Desk, say,
     shapes::{HistoryItem, List},
 };
+use crate::{history_key, offline, upkeep::Retention};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,16 +136,13 @@ impl Desk {
     }
 
     pub(super) async fn history_verify(&self, params: VerifyParams) -> Answer {
-        let verified = self.read(move |reader| reader.verify(params.from, &mut |_| ControlFlow::Continue(()))).await?;
-        let mut answer = json!({
-            "intact": verified.intact,
-            "rows": verified.rows,
-            "head": { "seq": verified.head.seq, "hash": verified.head.hash },
-        });
-        if let Some(broken) = verified.broken {
-            answer["broken"] = json!({ "seq": broken.seq, "kind": broken.kind.word() });
-        }
-        say(&answer)
+        let (config, data) = (self.gate.inner.places.config.clone(), self.gate.inner.places.data.clone());
+        self.read(move |reader| {
+            let mut answer = offline::verified(&reader, &Retention::read(&config).anchors(), params.from)?;
+            answer["key"] = json!(history_key::place(&data)?);
+            Ok(answer)
+        })
+        .await
     }
 }
 
