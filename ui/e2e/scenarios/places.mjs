@@ -80,6 +80,37 @@ export const scenarios = {
     await window.close();
   },
 
+  "a run of the built-in agent is followed as it speaks, and its question is a click away": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("4");
+    await window.id("agent-start").click();
+    await window.id("start-confirm").click();
+    await window.id("run").waitFor();
+    assert.deepEqual(await window.id("run-call-state").allTextContents(), ["done", "blocked", "done", "done", "waits for you"]);
+    assert.match(await window.id("run-usage").textContent(), /^3,871 tokens read, 310 written$/);
+    await window.demo(() => globalThis.placetDemo.tell({ event: "tool_ended", call_id: "c4", tool: "edit_file", decision: "allowed", is_error: false, text: "Replaced 1 place." }, { event: "text", text: "It is " }, { event: "text", text: "done." }));
+    await window.page.locator('[data-testid="run-line"]', { hasText: "It is done." }).waitFor();
+    assert.equal(await window.id("run-call-state").last().textContent(), "done");
+    await window.demo(() => globalThis.placetDemo.tell({ event: "ended", ending: { ending: "max_turns" } }));
+    assert.equal(await window.id("run-ended").textContent(), "It has taken all its turns. ");
+    await window.close();
+  },
+
+  "what a run says is text, however much it would like to be more": async (open) => {
+    const window = await open("hostile");
+    await window.page.keyboard.press("4");
+    await window.id("agent-start").click();
+    await window.id("start-confirm").click();
+    await window.id("run-ended").waitFor();
+    assert.equal(await window.page.locator('[data-testid="run"] img, [data-testid="run"] bdi bdi, [data-testid="run"] bdi b').count(), 0);
+    const drawn = await window.id("run").textContent();
+    assert.ok(!/[\u202E\u200B\u001B]/u.test(drawn));
+    assert.ok(drawn.includes("\\u{202E}") && drawn.includes("<img src=x"));
+    const { scrollWidth, clientWidth } = await window.id("session-panel").evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
+    assert.ok(scrollWidth <= clientWidth, `${scrollWidth} wide in ${clientWidth}`);
+    await window.close();
+  },
+
   "a client is connected after its change was shown, proved, and disconnected": async (open) => {
     const window = await open();
     await window.page.keyboard.press("4");

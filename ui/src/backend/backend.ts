@@ -1,4 +1,4 @@
-import type { RunOrder } from "./agent";
+import type { RunNext, RunOrder, RunSoFar } from "./agent";
 import type { ClientChange, ClientItem, ClientName, ClientProof, ClientTold } from "./clients";
 import type {
   ApprovalDetail,
@@ -62,6 +62,9 @@ export interface Backend {
   agentStart(order: RunOrder): Promise<{ session: string }>;
   /** Breaks off a run of the built-in agent: `no_such_session` where none runs here. */
   agentStop(session: string): Promise<void>;
+  /** What a run told so far; what comes next comes to `onRun`. Nothing is followed any more after `undefined`. `no_such_session` where there is no run of it here. */
+  agentFollow(session: string | undefined): Promise<RunSoFar | null>;
+  onRun(listener: (next: RunNext) => void): Promise<Unlisten>;
   /** Nothing is written and no hook is run; refused where there is no `placet` to ask. */
   clientsList(): Promise<ClientItem[]>;
   clientsPreview(client: ClientName, change: ClientChange): Promise<ClientTold>;

@@ -1,6 +1,6 @@
 // A gate in memory, so that the window runs and is tested in a plain browser. It keeps the same promises as the real one:
 // one settlement each, the digest that was on the screen, and no answer before the card was.
-import type { RunOrder } from "./agent";
+import type { RunNext, RunOrder, RunSoFar, Told } from "./agent";
 import type { ClientChange, ClientItem, ClientName, ClientProof, ClientTold } from "./clients";
 import type { Backend, Unlisten } from "./backend";
 import { alikeCalls, floodCalls, hostileCalls, newcomer, plainCalls } from "./demo/calls";
@@ -8,6 +8,7 @@ import { DemoClients } from "./demo/clients";
 import { previewOf } from "./demo/edit";
 import { HOME, fakeDigest } from "./demo/make";
 import { demoGrants, demoSessions, historyCall, historyItem, policyText } from "./demo/past";
+import { hostileRun, runSoFar } from "./demo/run";
 import { checkPolicy, policyState, proposal, tryCall } from "./demo/policy";
 import { matches, statsOf } from "./demo/stats";
 import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyProposal, PolicyRuling, PolicyState, RuleSource, Scope, SessionItem, Snapshot, TriedCall } from "./types";
@@ -36,6 +37,9 @@ export class DemoBackend implements Backend {
   #stopped = new Set<string>();
   #started: SessionItem[] = [];
   #clients = new DemoClients(HOME);
+  #runs = new Set<(next: RunNext) => void>();
+  #followed: string | undefined;
+  #told = 0;
 
   constructor(private readonly scene: string) {
     const now = Date.now();
@@ -257,6 +261,28 @@ export class DemoBackend implements Backend {
   async agentStop(session: string): Promise<void> {
     if (!this.#started.some((one) => one.id === session)) throw refuse("no_such_session", "No run of the built-in agent has this session here.");
     await this.sessionsStop(session);
+  }
+
+  async agentFollow(session: string | undefined): Promise<RunSoFar | null> {
+    await soon(undefined);
+    this.#followed = session;
+    if (session === undefined) return null;
+    if (!this.#started.some((one) => one.id === session)) throw refuse("no_such_session", "No run of the built-in agent has this session here.");
+    const told = this.scene === "hostile" ? hostileRun() : runSoFar(session);
+    this.#told = told.length;
+    return { told, forgotten: this.scene === "hostile" };
+  }
+
+  onRun(listener: (next: RunNext) => void): Promise<Unlisten> {
+    this.#runs.add(listener);
+    return Promise.resolve(() => this.#runs.delete(listener));
+  }
+
+  /** The followed run tells something more. */
+  tell(...watched: Told[]): void {
+    if (this.#followed === undefined) return;
+    const told = watched.map((one) => ({ ...one, number: (this.#told += 1) }));
+    for (const listener of this.#runs) listener({ session: this.#followed, told, missed: false });
   }
 
   clientsList(): Promise<ClientItem[]> {

@@ -2,6 +2,7 @@
 import { invoke, isTauri } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
 
+import type { RunNext } from "./agent";
 import { errorBody, type Backend } from "./backend";
 import type { FactMessage } from "./types";
 
@@ -43,6 +44,8 @@ export const tauri: Backend = {
   sessionsStop: (session) => call("sessions_stop", { session }),
   agentStart: (order) => call("agent_start", order),
   agentStop: (session) => call("agent_stop", { session }),
+  agentFollow: (session) => call("agent_follow", { session: session ?? null }),
+  onRun: (listener) => listen<RunNext>("run", (event) => listener(event.payload)),
   clientsList: () => call("clients_list"),
   clientsPreview: (client, change) => call("clients_preview", { client, change }),
   clientsChange: (client, change, diff) => call("clients_change", { client, change, diff }),
