@@ -27,7 +27,10 @@ fn the_built_in_agent_is_started_in_the_window_asks_is_answered_and_is_stopped()
     window.click("start-confirm");
     window.until_count("session-panel", 1);
     assert!(window.text("session-panel").contains("builtin"), "{}", window.text("session-panel"));
-    window.click("place-inbox");
+    // The run is followed from its beginning: what it said before the panel was open, its calls, and the one that waits.
+    eventually(SOON, "the run asks, as it is followed", || (window.count("run-answer") > 0).then_some(()));
+    assert!(window.count("run-line") >= 2, "{}", window.text("run"));
+    window.click("run-answer");
     eventually(SOON, "a call of it waits", || (window.count("queue-row") > 0).then_some(()));
     window.until_attribute("deny", "aria-disabled", None);
     window.click("deny");
