@@ -8,7 +8,7 @@ use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 use house::{House, approve, deny, questions, results, run, wait_for};
 use placet_agent::{
     Ending,
-    hooks::{External, external::ExternalConfig},
+    hooks::{External, Names, external::ExternalConfig},
     mcp::{self, McpConfig},
     provider::scripted::{calls, says},
 };
@@ -24,6 +24,7 @@ fn hook(house: &House, name: &str, events: &[&str], script: &str) -> Arc<Externa
         events: events.iter().map(|event| (*event).to_owned()).collect(),
         matcher: Some("write_.*".to_owned()),
         timeout_ms: Some(2_000),
+        names: Names::Own,
     };
     Arc::new(External::try_from(config).unwrap())
 }
@@ -232,6 +233,49 @@ async fn what_the_policy_denies_is_denied_whatever_a_hook_asks() {
         assert_eq!(house.text("tests/main.rs"), "assert!(true)\n");
         gate.close().await;
     }
+}
+
+/// As people have them: written for Claude Code, by its names and fields.
+const FOR_CLAUDE_CODE: &str = r#"#!/usr/bin/env python3
+import json, sys
+event = json.load(sys.stdin)
+tool, given = event["tool_name"], event["tool_input"]
+if tool == "Bash" and "curl" in given["command"]:
+    print("no network from here", file=sys.stderr)
+    sys.exit(2)
+if tool == "Write" and given["file_path"].endswith("/notes/a"):
+    changed = {**given, "file_path": given["file_path"] + ".md"}
+    print(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": changed}}))
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_was_written_for_claude_code_sees_its_names_and_is_obeyed() {
+    let house = House::new();
+    let gate = house.open(Host::Serve).await;
+    let (mut options, provider) = house.options(vec![
+        calls(
+            "c",
+            &[
+                ("run_command", json!({"command": "curl https://example.com"})),
+                ("write_file", json!({"path": "notes/a", "content": "x"})),
+                ("read_file", json!({"path": "src/main.rs"})),
+            ],
+        ),
+        says("done"),
+    ]);
+    let path = program(&house, "guard.py", FOR_CLAUDE_CODE);
+    let config = format!(
+        "name = \"guard\"\ncommand = [{path:?}]\nevents = [\"PreToolUse\"]\nmatcher = \"Bash|Write\"\nnames = \"claude-code\"\n"
+    );
+    let config: ExternalConfig = toml::from_str(&config).unwrap();
+    options.hooks = vec![Arc::new(External::try_from(config).unwrap())];
+    run(&gate, options).await;
+    let results = results(&provider);
+    assert!(results[0].text.starts_with("BLOCKED: no network from here"), "{results:?}");
+    assert_eq!(results[1].text, format!("Wrote 1 bytes to {}/notes/a.md.\n", house.workspace.display()));
+    assert_eq!(results[2].text, "fn main() {}\n");
+    assert_eq!(house.text("notes/a.md"), "x");
+    gate.close().await;
 }
 
 const SERVER: &str = r#"#!/usr/bin/env python3

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-use super::{Call, Cost, Decided, Fate, Hook, HookError, Moment, Pre};
+use super::{Call, Cost, Decided, Fate, Hook, HookError, Moment, Names, Pre};
 use crate::{Later, context::Context, machine::Point, summary::Summary, tools::Output};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -26,6 +26,7 @@ pub struct External {
     events: Vec<String>,
     matcher: Option<Regex>,
     timeout: Duration,
+    names: Names,
 }
 
 /// Why a hook cannot be taken.
@@ -60,12 +61,15 @@ pub struct ExternalConfig {
     /// How long it may take, in milliseconds; 60,000 where it does not say.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
+    /// Whose names of tools and fields it is given, and gives back: `own` or `claude-code`.
+    #[serde(default)]
+    pub names: Names,
 }
 
 impl TryFrom<ExternalConfig> for External {
     type Error = NoHook;
     fn try_from(config: ExternalConfig) -> Result<Self, NoHook> {
-        let ExternalConfig { name, command, events, matcher, timeout_ms } = config;
+        let ExternalConfig { name, command, events, matcher, timeout_ms, names } = config;
         if command.is_empty() {
             return Err(NoHook::NoCommand(name));
         }
@@ -76,7 +80,7 @@ impl TryFrom<ExternalConfig> for External {
         let matcher = whole.map(|text| Regex::new(&text)).transpose();
         let matcher = matcher.map_err(|error| NoHook::Matcher(name.clone(), error))?;
         let timeout = timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis);
-        Ok(Self { name, command, events, matcher, timeout })
+        Ok(Self { name, command, events, matcher, timeout, names })
     }
 }
 
@@ -119,6 +123,15 @@ impl External {
             (None, _) | (_, None) => true,
         };
         fits && self.events.iter().any(|known| known == event)
+    }
+
+    /// A call as this hook is told of it.
+    fn named(&self, call: &Call) -> Value {
+        let workspace = call.context.workspace().lossy();
+        json!({
+            "tool_name": self.names.tool(&call.tool), "tool_use_id": call.id,
+            "tool_input": self.names.input(&call.tool, &call.input, &workspace),
+        })
     }
 
     async fn ask(&self, context: &Context, event: &str, more: Value) -> Result<Said, HookError> {
@@ -202,14 +215,16 @@ impl Hook for External {
     }
 
     fn before_tool<'a>(&'a self, call: &'a Call) -> Later<'a, Result<Pre, HookError>> {
-        if !self.listens("PreToolUse", Some(&call.tool)) {
+        if !self.listens("PreToolUse", Some(self.names.tool(&call.tool))) {
             return Box::pin(std::future::ready(Ok(Pre::Pass)));
         }
         Box::pin(async move {
-            let more = json!({"tool_name": call.tool, "tool_input": call.input, "tool_use_id": call.id});
-            match self.ask(&call.context, "PreToolUse", more).await? {
+            match self.ask(&call.context, "PreToolUse", self.named(call)).await? {
                 Said::Blocked(reason) => Ok(Pre::Deny(reason)),
-                Said::Answer(answer) => pre(answer),
+                Said::Answer(answer) => Ok(match pre(answer)? {
+                    Pre::Rewrite(input) => Pre::Rewrite(self.names.back(&call.tool, &input)),
+                    said @ (Pre::Pass | Pre::Deny(_) | Pre::Ask(_) | Pre::Answer(_)) => said,
+                }),
             }
         })
     }
@@ -220,15 +235,14 @@ impl Hook for External {
         fate: &'a Fate,
         output: Output,
     ) -> Later<'a, Result<Output, HookError>> {
-        if !self.listens("PostToolUse", Some(&call.tool)) {
+        if !self.listens("PostToolUse", Some(self.names.tool(&call.tool))) {
             return Box::pin(std::future::ready(Ok(output)));
         }
         Box::pin(async move {
-            let more = json!({
-                "tool_name": call.tool, "tool_input": call.input, "tool_use_id": call.id,
-                "tool_response": {"text": output.text, "is_error": output.is_error},
-                "duration_ms": fate.duration_ms, "denied": fate.decision != Decided::Allowed,
-            });
+            let mut more = self.named(call);
+            more["tool_response"] = json!({"text": output.text, "is_error": output.is_error});
+            more["duration_ms"] = json!(fate.duration_ms);
+            more["denied"] = json!(fate.decision != Decided::Allowed);
             match self.ask(&call.context, "PostToolUse", more).await? {
                 Said::Blocked(reason) => Ok(with_words(output, &reason)),
                 Said::Answer(answer) => Ok(post(answer, output)),

@@ -5,6 +5,7 @@ mod chain;
 mod clamp;
 pub mod external;
 mod mask;
+mod names;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub use chain::{Asking, Chain, Judgement};
 pub use clamp::{Clamp, Clamps};
 pub use external::External;
 pub use mask::Mask;
+pub use names::Names;
 
 use crate::{Later, context::Context, machine::Point, message::Message, summary::Summary, tools::Output};
 
