@@ -20,7 +20,7 @@ use placet_domain::{
     At, Digest, Entry, Fact, Grant, Judged, PathText, SessionId, command::Decision, decide, decide::Outcome,
 };
 use placet_store::{Body, Bucket, ChainKey, HistoryFilter, Opened, Store};
-use placet_subject::{canonical, strict_json};
+use placet_subject::{RawCall, canonical, explain, strict_json};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -92,6 +92,32 @@ fn alone() {
         let (ours, theirs) = in_turn(rounds, ours, theirs);
         let what = format!("strict reading and canonical digest of {name}");
         say(&what, ours, "reading it as any JSON and SHA-256 of its bytes", theirs, 2.0);
+    }
+    explained();
+}
+
+/// All of what is made of a typical call, as a person is shown it.
+fn explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.rs");
+    let line = "let total = lines.iter().map(|line| line.len()).sum::<usize>();\n";
+    std::fs::write(&file, format!("{}// here\n{}", line.repeat(200), line.repeat(200))).unwrap();
+    let (known, cwd) = (known(), PathText::from(folder.path().to_str().unwrap()));
+    let edit = json!({"file_path": &file, "old_string": "// here", "new_string": "// there\n// and here"});
+    let command = json!({"command": "cd src && cat a.rs | head -20 && cargo test --workspace 2>&1 | tail -40"});
+    for (name, tool, input) in
+        [("an edit of a file of 400 lines", "Edit", edit), ("a line of commands", "Bash", command)]
+    {
+        let input = input.to_string();
+        let ours = || {
+            let call = RawCall::in_folder("claude-code", tool, input.as_bytes(), &cwd);
+            black_box(explain(&call, &known).to_string());
+        };
+        let theirs = || {
+            black_box(Sha256::digest(std::fs::read(&file).unwrap()));
+        };
+        let (ours, theirs) = in_turn(500, ours, theirs);
+        say(&format!("explaining {name}"), ours, "reading that file and its SHA-256", theirs, f64::INFINITY);
     }
 }
 
