@@ -12,6 +12,7 @@ mod keys;
 mod left;
 mod measure;
 mod restart;
+mod settings;
 
 use placet_tests::ground::Ground;
 use placet_tests::program::placet;

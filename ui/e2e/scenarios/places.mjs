@@ -104,10 +104,66 @@ export const scenarios = {
     await window.id("run-ended").waitFor();
     assert.equal(await window.page.locator('[data-testid="run"] img, [data-testid="run"] bdi bdi, [data-testid="run"] bdi b').count(), 0);
     const drawn = await window.id("run").textContent();
-    assert.ok(!/[\u202E\u200B\u001B]/u.test(drawn));
+    assert.ok(!["\u202E", "\u200B", "\u001B"].some((one) => drawn.includes(one)));
     assert.ok(drawn.includes("\\u{202E}") && drawn.includes("<img src=x"));
     const { scrollWidth, clientWidth } = await window.id("session-panel").evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
     assert.ok(scrollWidth <= clientWidth, `${scrollWidth} wide in ${clientWidth}`);
+    await window.close();
+  },
+
+  "the history is exported as it is narrowed, with its progress, and stopped": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press("3");
+    await window.id("history-row").first().waitFor();
+    await window.id("history-export").click();
+    assert.equal(await window.id("export-what").count(), 0, "nothing is narrowed");
+    await window.id("export-write").click();
+    await window.page.waitForFunction(() => /so far/.test(document.querySelector('[data-testid="export-progress"]')?.textContent ?? ""));
+    await window.id("toast").filter({ hasText: "/home/ana/placet-history.csv" }).waitFor({ state: "attached" });
+    await window.id("sheet-export").waitFor({ state: "detached" });
+    await window.id("history-decision").selectOption("denied_by_rule");
+    await window.id("history-export").click();
+    assert.equal(await window.id("export-what-narrowed").getAttribute("aria-checked"), "true");
+    await window.id("export-format-facts").click();
+    assert.equal(await window.id("export-what").count(), 0, "a chain is whole or it is none");
+    await window.id("export-write").click();
+    await window.id("export-back").click();
+    await window.id("sheet-export").waitFor({ state: "detached" });
+    await window.close();
+  },
+
+  "a setting is changed at once, and what is refused is said beside it": async (open) => {
+    const window = await open();
+    await window.page.keyboard.press(",");
+    await window.id("set-notify").click();
+    await window.page.locator('[data-testid="set-notify"][aria-checked="false"]').waitFor();
+    await window.id("set-quiet").click();
+    await window.id("set-quiet-from").fill("21:30");
+    await window.id("set-quiet-from").press("Tab");
+    await window.id("set-no-gate-deny").click();
+    await window.page.locator('[data-testid="set-no-gate-deny"][aria-checked="true"]').waitFor();
+    await window.id("set-gather").fill("500");
+    await window.id("set-gather").press("Tab");
+    assert.match(await window.id("setting-refused").textContent(), /from 1 to 100/);
+    await window.id("set-per-session").fill("twenty");
+    await window.id("set-per-session").press("Tab");
+    await window.page.locator('[data-testid="setting-refused"][data-setting="per-session"]').waitFor();
+    await window.page.keyboard.press("Escape");
+    await window.page.keyboard.press("1");
+    await window.page.keyboard.press(",");
+    await window.page.locator('[data-testid="set-notify"][aria-checked="false"]').waitFor();
+    assert.equal(await window.id("set-quiet-from").inputValue(), "21:30");
+    await window.close();
+  },
+
+  "an alert that was raised before the window opened is shown, and stays away once it was read": async (open) => {
+    const window = await open("alert");
+    assert.match(await window.id("notice-alert").textContent(), /cannot be watched/);
+    await window.id("alert-dismiss").click();
+    await window.id("notice-alert").waitFor({ state: "detached" });
+    await window.page.keyboard.press("3");
+    await window.id("history").waitFor();
+    assert.equal(await window.id("notice-alert").count(), 0);
     await window.close();
   },
 

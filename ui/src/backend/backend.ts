@@ -1,5 +1,6 @@
 import type { RunNext, RunOrder, RunSoFar } from "./agent";
 import type { ClientChange, ClientItem, ClientName, ClientProof, ClientTold } from "./clients";
+import type { Exported, ExportOrder, SettingsChange, SettingsState } from "./settings";
 import type {
   ApprovalDetail,
   ApprovalItem,
@@ -79,6 +80,14 @@ export interface Backend {
   /** A rule made of an answer, as a change of the file. Nothing is in force by it: `not_grantable` where no rule can say it. */
   policyPropose(from: RuleSource): Promise<PolicyProposal>;
   policyTry(call: TriedCall): Promise<PolicyRuling>;
+  settingsGet(): Promise<SettingsState>;
+  /** The settings after it; refused where the file has a mistake, or a value is out of its bounds. */
+  settingsPut(change: SettingsChange): Promise<SettingsState>;
+  /** Asks where to, and writes. It takes as long as the history is; one at a time. */
+  historyExport(order: ExportOrder): Promise<Exported>;
+  historyExportStop(): Promise<void>;
+  /** How many lines the export has by now. */
+  onExport(listener: (lines: number) => void): Promise<Unlisten>;
   pause(): Promise<void>;
   resume(): Promise<void>;
   /** Starts the app again where its gate could not be opened; else nothing. */

@@ -3,6 +3,7 @@
 import type { RunNext, RunOrder, RunSoFar, Told } from "./agent";
 import type { ClientChange, ClientItem, ClientName, ClientProof, ClientTold } from "./clients";
 import type { Backend, Unlisten } from "./backend";
+import type { Exported, ExportOrder, SettingsChange, SettingsState } from "./settings";
 import { alikeCalls, floodCalls, hostileCalls, newcomer, plainCalls } from "./demo/calls";
 import { DemoClients } from "./demo/clients";
 import { previewOf } from "./demo/edit";
@@ -37,6 +38,12 @@ export class DemoBackend implements Backend {
   #stopped = new Set<string>();
   #started: SessionItem[] = [];
   #clients = new DemoClients(HOME);
+  #settings: SettingsState = {
+    notifications: { on: true, gather_over: 3, sound: false, quiet: { on: false, from: "22:00", to: "07:00" } },
+    when_no_gate: "start", start_at_login: false, waiting: { per_session: 50, in_all: 500 }, path: `${HOME}/.config/placet/settings.toml`,
+  };
+  #exporting = false;
+  #exports = new Set<(lines: number) => void>();
   #runs = new Set<(next: RunNext) => void>();
   #followed: string | undefined;
   #told = 0;
@@ -99,11 +106,57 @@ export class DemoBackend implements Backend {
 
   // ── The backend ────────────────────────────────────────────────────────
 
+  settingsGet(): Promise<SettingsState> {
+    return soon(structuredClone(this.#settings));
+  }
+
+  async settingsPut({ notifications, when_no_gate, start_at_login, waiting }: SettingsChange): Promise<SettingsState> {
+    await soon(undefined);
+    if (this.#settings.problem !== undefined) throw refuse("not_written", `settings.toml has a mistake, so nothing is put into it: ${this.#settings.problem}`);
+    const { quiet, ...others } = notifications ?? {};
+    const now = this.#settings;
+    if (others.gather_over !== undefined && !(others.gather_over >= 1 && others.gather_over <= 100)) throw refuse("invalid_params", "notifications.gather_over is from 1 to 100");
+    this.#settings = {
+      ...now,
+      notifications: { ...now.notifications, ...others, quiet: { ...now.notifications.quiet, ...quiet } },
+      when_no_gate: when_no_gate ?? now.when_no_gate,
+      start_at_login: start_at_login ?? now.start_at_login,
+      waiting: { ...now.waiting, ...waiting },
+    };
+    return structuredClone(this.#settings);
+  }
+
+  async historyExport({ format, filter }: ExportOrder): Promise<Exported> {
+    this.#exporting = true;
+    let lines = 0;
+    const all = this.#history().filter((item) => matches(item, filter ?? {})).length;
+    while (this.#exporting && lines < all) {
+      await soon(undefined);
+      lines = Math.min(all, lines + 100);
+      for (const listener of this.#exports) listener(lines);
+    }
+    const stopped = !this.#exporting;
+    this.#exporting = false;
+    const name = { facts: "placet-history.jsonl", csv: "placet-history.csv", audit_log: "audit_log.jsonl", session_summaries: "session_summaries.jsonl", ocsf: "placet-history.ocsf.jsonl" }[format];
+    return { file: stopped ? null : `${HOME}/${name}`, lines, stopped };
+  }
+
+  async historyExportStop(): Promise<void> {
+    await soon(undefined);
+    this.#exporting = false;
+  }
+
+  onExport(listener: (lines: number) => void): Promise<Unlisten> {
+    this.#exports.add(listener);
+    return Promise.resolve(() => this.#exports.delete(listener));
+  }
+
   snapshot(): Promise<Snapshot> {
     if (this.#down) return Promise.reject(refuse("not_open", "the gate's store could not be opened"));
     return soon({
       version: "0.1.0", paused: this.#paused, policy: this.#policyState(),
       waiting: this.#pending().length, expired_while_away: this.scene === "away" ? 3 : 0, seq: this.#seq, now_ms: Date.now(), home: HOME,
+      alerts: this.scene === "alert" ? [{ seq: 3_990, at_ms: Date.now() - 90_000, alert: "files_unwatched", message: "Files cannot be watched here (no inotify instance is left), so a change of policy.toml is followed only when Placet is started again." }] : [],
     });
   }
 

@@ -11,5 +11,6 @@ export async function chooseBackend(address: URL): Promise<Backend | undefined> 
 
 export * from "./agent";
 export * from "./clients";
+export * from "./settings";
 export * from "./types";
 export { errorBody, type Backend, type Unlisten } from "./backend";

@@ -328,6 +328,14 @@ export interface PolicyState {
   error?: PolicyError;
 }
 
+/** Something the person should look at. */
+export interface AlertItem {
+  seq: number;
+  at_ms: number;
+  alert: string;
+  message: string;
+}
+
 export interface Snapshot {
   version: string;
   paused: boolean;
@@ -337,6 +345,8 @@ export interface Snapshot {
   seq: number;
   now_ms: number;
   home: PathText;
+  /** Raised since the gate was opened. */
+  alerts?: AlertItem[];
 }
 
 /** An entry of the history as it happens. `item` is the approval as it now is, where the sender knows it. */

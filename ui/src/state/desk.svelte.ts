@@ -14,7 +14,7 @@ import { PolicyDraft } from "./policy.svelte";
 import { Queue, type Grouping, type Settled } from "./queue.svelte";
 import { Selection } from "./selection.svelte";
 
-export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke" | "edit" | "policy" | "shorten" | "stop" | "start" | "client";
+export type SheetName = "tell" | "cancel" | "scope" | "keys" | "done" | "lift" | "revoke" | "edit" | "policy" | "shorten" | "stop" | "start" | "client" | "export";
 
 /** A call in the history, by its row or by its approval. */
 export type OpenCall = { seq: number } | { approval: string };
@@ -60,6 +60,8 @@ export class Desk {
   sessionOpen = $state<string | undefined>(undefined);
   /** The change of a client's settings that a sheet shows. */
   clientAsked = $state.raw<{ change: ClientChange; told: ClientTold } | undefined>(undefined);
+  /** What the history was narrowed to when its export was asked for. */
+  exporting = $state.raw<{ filter: HistoryFilter; filtered: boolean }>({ filter: {}, filtered: false });
   stopping = $state.raw<SessionItem | undefined>(undefined);
   /** What the history was last narrowed to; comes back with the place and after a restart. */
   #history: HistoryFilter = {};
@@ -76,6 +78,8 @@ export class Desk {
   readonly sheetArming = new Arming();
 
   #seq = 0;
+  /** The number of the last alert that the person has seen and put away. */
+  #alertsSeen = 0;
   #loading: Promise<void> | undefined;
   #early: FactMessage[] = [];
   #asked = new Set<string>();
@@ -136,6 +140,8 @@ export class Desk {
       this.clock.set(snapshot.now_ms);
       this.queue.load(await this.#allPending());
       this.snapshot = snapshot;
+      const raised = (snapshot.alerts ?? []).filter((one) => one.seq > this.#alertsSeen);
+      if (raised.length > 0) this.alert = raised.map((one) => one.message).join(" ");
       this.#seq = snapshot.seq;
       this.downError = undefined;
       this.phase = "ready";
@@ -517,6 +523,12 @@ export class Desk {
   askClient(change: ClientChange, told: ClientTold): void {
     this.clientAsked = { change, told };
     this.openSheet("client");
+  }
+
+  /** What the alert says was read; it does not come back with the next snapshot. */
+  dismissAlert(): void {
+    this.#alertsSeen = Math.max(this.#seq, ...(this.snapshot?.alerts ?? []).map((one) => one.seq));
+    this.alert = undefined;
   }
 
   /** Makes the change that was shown. What it was refused for is the sheet's to say. */
