@@ -8,7 +8,31 @@ use crate::{AgentName, CallFacts, Digest, Flag, PathText, Session, Subject, subj
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Definitions(HashMap<(AgentName, PathText, String), Digest>);
 
+/// How a tool of an MCP server was described when it was last let through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownDefinition {
+    /// For whom.
+    pub agent: AgentName,
+    /// Where.
+    pub workspace: PathText,
+    /// Which, as `server/tool`.
+    pub tool: String,
+    /// SHA-256 of its definition.
+    pub definition: Digest,
+}
+
+/// The tools of MCP servers in a call whose definitions were seen, as `server/tool`, with the definitions' digests.
+pub fn definitions_in(call: &CallFacts) -> Vec<(String, Digest)> {
+    call.subjects.iter().filter_map(defined).map(|(mcp, definition)| (named(mcp), definition)).collect()
+}
+
 impl Definitions {
+    /// What was known before this state was made.
+    pub(crate) fn remember(&mut self, known: KnownDefinition) {
+        let KnownDefinition { agent, workspace, tool, definition } = known;
+        self.0.insert((agent, workspace, tool), definition);
+    }
+
     /// A call was let through.
     pub(crate) fn allowed(&mut self, session: &Session, call: &CallFacts) {
         for (mcp, definition) in call.subjects.iter().filter_map(defined) {
@@ -44,5 +68,9 @@ fn defined(subject: &Subject) -> Option<(&McpSubject, Digest)> {
 }
 
 fn key(session: &Session, mcp: &McpSubject) -> (AgentName, PathText, String) {
-    (session.agent.clone(), session.workspace.clone(), format!("{}/{}", mcp.server, mcp.tool))
+    (session.agent.clone(), session.workspace.clone(), named(mcp))
+}
+
+fn named(mcp: &McpSubject) -> String {
+    format!("{}/{}", mcp.server, mcp.tool)
 }

@@ -41,6 +41,7 @@ pub use call::{CallFacts, Judged, Refused, RefusedCode, RewrittenFrom};
 pub use card::{Card, Span};
 pub use command::{Answer, Check, Command, Selection};
 pub use decide::decide;
+pub use definitions::{KnownDefinition, definitions_in};
 pub use digest::Digest;
 pub use fact::{DeniedBy, Entry, Fact};
 pub use flag::Flag;

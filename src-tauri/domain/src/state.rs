@@ -182,6 +182,13 @@ impl State {
         self.counted.get(&session).map_or(0, |counted| counted.since(since, is_of, is_about))
     }
 
+    /// Takes over how tools were described when they were last let through, after the calls of late were recalled.
+    pub fn remember_definitions(&mut self, known: Vec<crate::KnownDefinition>) {
+        for one in known {
+            self.definitions.remember(one);
+        }
+    }
+
     /// Whether a tool of this call is described otherwise than when this agent was last let use it here.
     pub(crate) fn tool_changed(&self, session: SessionId, call: &CallFacts) -> bool {
         self.sessions.get(&session).is_some_and(|session| self.definitions.changed(session, call))

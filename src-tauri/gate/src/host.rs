@@ -301,6 +301,7 @@ fn found(opened: Opened, now: At) -> Result<Found, StoreError> {
         grants,
         settled,
         denials,
+        definitions,
         paused,
         latest_ms: _,
         head,
@@ -317,6 +318,8 @@ fn found(opened: Opened, now: At) -> Result<Found, StoreError> {
     for RecentCall { session, call, at_ms, what } in reader.recent_calls(now.plus_ms(-DAY_MS))? {
         state.recall(session, &call, at_ms, what);
     }
+    // These know of every yes, also of those that a day does not hold.
+    state.remember_definitions(definitions);
     let loaded = Loaded { store, state, next_seq: head.seq + 1 };
     Ok(Found { loaded, reader, ignored_grants, ignored_approvals, broken })
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use placet_domain::{ApprovalId, At, Entry, Fact, PathText, SessionId, command::Decision};
+use placet_domain::{ApprovalId, At, Digest, Entry, Fact, PathText, SessionId, command::Decision};
 use placet_gate::{Ask, Desk, Flags, Gate, Host, Options, Places, Ran, Seat, Told, Verdict, open};
 use placet_store::{ChainKey, Store};
 use serde_json::{Value, json};
@@ -970,5 +970,41 @@ async fn what_is_filtered_is_written_out_in_each_form_and_can_be_stopped() {
     for wrong in [json!({}), json!({"format": "xml"}), json!({"format": "csv", "filter": {"path": "/"}})] {
         assert_eq!(desk.export(wrong.clone()).unwrap_err().word(), "invalid_params", "{wrong}");
     }
+    gate.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_is_described_otherwise_after_a_restart_is_asked_about_whatever_a_rule_says() {
+    let policy = "default = \"ask\"\n[[rule]]\nname = \"tracker\"\ndecide = \"allow\"\ntool = [\"mcp__tracker__*\"]\n";
+    let house = House::new();
+    std::fs::write(house.dir.path().join("config/policy.toml"), policy).unwrap();
+    let gate = house.open().await;
+    let described = |number: u8| Some(Digest::new([number; 32]));
+    let session = house.session(&gate, "s1").await;
+    let call = |id: &str, number| Ask {
+        definition: described(number),
+        ..house.ask(session, id, "mcp__tracker__shout", &json!({"text": "hi"}))
+    };
+    assert_eq!(gate.check(call("c1", 1), None).await.unwrap().answer.decision, Decision::Allow);
+    // The person lets it through as it is described now.
+    let asked = ask_beside(&gate, call("c2", 2));
+    let desk = gate.desk(Seat::Supervisor);
+    let item = wait_for(&desk, 1).await.remove(0);
+    desk.call("approvals.approve", json!({"id": item["id"], "digest": item["digest"]})).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+    gate.close().await;
+
+    let gate = house.open().await;
+    assert_eq!(
+        gate.check(call("c3", 2), None).await.unwrap().answer.decision,
+        Decision::Allow,
+        "it is as it was let through"
+    );
+    let asked = ask_beside(&gate, call("c4", 1));
+    let desk = gate.desk(Seat::Supervisor);
+    let item = wait_for(&desk, 1).await.remove(0);
+    assert!(item["flags"].to_string().contains("tool_changed"), "{item}");
+    desk.call("approvals.deny", json!({"id": item["id"]})).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Deny);
     gate.close().await;
 }

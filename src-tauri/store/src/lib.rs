@@ -10,6 +10,7 @@ mod body;
 mod call;
 mod chain;
 mod chain_key;
+mod definition;
 mod error;
 mod export;
 mod files;

@@ -9,7 +9,7 @@ use crate::{
     Break, Broken, ChainKey, Opened, Reader, Store, StoreError,
     approval::{self, Bodies},
     chain::{self, Seal, Sum},
-    grant,
+    definition, grant,
     reader::id,
     session, verify,
 };
@@ -50,6 +50,7 @@ pub(crate) fn load(mut conn: Connection, key: ChainKey, file: &Path) -> Result<O
     let denials = denials(&conn, latest_ms.unwrap_or_default())?;
     let settled = settled(&conn)?;
     let sessions = session::all(&conn)?;
+    let definitions = definition::all(&conn, &key)?;
     let mut seal = seal;
     if !loaded.ignored.is_empty() {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -65,6 +66,7 @@ pub(crate) fn load(mut conn: Connection, key: ChainKey, file: &Path) -> Result<O
         grants: loaded.grants,
         settled,
         denials,
+        definitions,
         // Without a seal nobody knows; then it is a no.
         paused: seal.paused || (!whole && sealed.is_none_or(|(_, is_true)| !is_true)),
         latest_ms,

@@ -1,6 +1,8 @@
 //! What an opened store hands over, so that the gate can go on where it was.
 
-use placet_domain::{Approval, ApprovalId, At, Digest, Grant, GrantId, Session, SessionId, state::Settled};
+use placet_domain::{
+    Approval, ApprovalId, At, Digest, Grant, GrantId, KnownDefinition, Session, SessionId, state::Settled,
+};
 
 use crate::{Broken, Reader, Store};
 
@@ -30,6 +32,8 @@ pub struct Opened {
     pub settled: Vec<(ApprovalId, Settled)>,
     /// A person's denials in the five minutes before `latest_ms`, oldest first.
     pub denials: Vec<(SessionId, Digest, At)>,
+    /// How tools of MCP servers were described when they were last let through.
+    pub definitions: Vec<KnownDefinition>,
     /// Whether everything is denied.
     pub paused: bool,
     /// When the last fact happened.

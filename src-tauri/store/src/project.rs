@@ -2,7 +2,7 @@
 
 use placet_domain::{ApprovalId, By, DeniedBy, Entry, Fact, grant::GrantState};
 
-use crate::{StoreError, approval, call, grant, session, store::Projecting};
+use crate::{StoreError, approval, call, definition, grant, session, store::Projecting};
 
 /// What decisions rest on, in the transaction of the fact.
 pub(crate) fn at_once(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreError> {
@@ -71,11 +71,11 @@ fn answered_by_grant(p: &mut Projecting<'_>, approval: ApprovalId, entry: &Entry
     }
 }
 
-/// What calls are only found by: their rows, places, texts and figures. It can be made anew from the facts, and no
-/// decision rests on it.
+/// What calls are only found by: their rows, places, texts and figures; and how tools were described, which decisions rest
+/// on after a restart only, and by then it has followed. All of it can be made anew from the facts.
 pub(crate) fn later(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreError> {
     match &entry.fact {
-        Fact::CallAllowed { .. } => call::allowed(p, entry),
+        Fact::CallAllowed { .. } => call::allowed(p, entry).and_then(|()| definition::let_through(p, entry)),
         Fact::CallDenied { .. } => call::denied(p, entry),
         Fact::CallRan { .. } => call::ran(p, entry),
         Fact::ApprovalAsked { .. } => call::asked(p, entry),
@@ -85,9 +85,11 @@ pub(crate) fn later(p: &mut Projecting<'_>, entry: &Entry) -> Result<(), StoreEr
         | Fact::ApprovalDenied { approval, .. }
         | Fact::ApprovalExpired { approval }
         | Fact::ApprovalCancelled { approval, .. }
-        | Fact::ApprovalConsumed { approval }
         | Fact::ApprovalLapsed { approval }
         | Fact::ApprovalVoided { approval, .. } => call::moved(p, *approval, entry),
+        Fact::ApprovalConsumed { approval } => {
+            call::moved(p, *approval, entry).and_then(|()| definition::let_through(p, entry))
+        }
         Fact::SessionStarted { .. }
         | Fact::SessionResumed { .. }
         | Fact::SessionStopped { .. }

@@ -7,8 +7,11 @@ use rusqlite::{Connection, OpenFlags};
 use crate::{StoreError, files};
 
 /// The migrations, in order. The first makes version 1.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_later.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_later.sql"),
+    include_str!("../migrations/0003_definitions.sql"),
+];
 
 /// "Plct": marks the file as ours.
 const APPLICATION_ID: i32 = 0x506c_6374;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use placet_domain::{Action, At, Entry};
+use placet_domain::{Action, At, Entry, Fact};
 use placet_store::{Bucket, HistoryFilter, Reader, Store};
 use rusqlite::Connection;
 
@@ -123,4 +123,61 @@ fn a_real_file_of_schema_1_is_brought_up_to_date() {
     assert_eq!(found(&opened.reader, &word), 1);
     let verified = opened.reader.verify(None, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     assert_eq!((verified.intact, verified.rows), (true, 26));
+}
+
+/// Made by the last version that knew schema 2: calls of files and of an MCP server's tool, all let through by rules.
+#[test]
+fn a_real_file_of_schema_2_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("placet.db");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/schema-2.db"), &file).unwrap();
+    assert_eq!(found(&Reader::open(&file, key()).unwrap(), &HistoryFilter::default()), 7);
+    let mut opened = Store::open(&file, key()).unwrap();
+    assert_eq!((opened.broken, opened.head.seq, opened.sessions.len()), (None, 11, 1));
+    assert_eq!(opened.definitions, [], "what was seen before is recalled of the last day's calls");
+    let call = tool_of(digest(5));
+    let fact =
+        Fact::CallAllowed { session: opened.sessions[0].id, call, rules: vec![], grants: vec![], policy: digest(0) };
+    opened.store.append(&[Entry { seq: 12, at_ms: opened.latest_ms.unwrap(), fact }], &[]).unwrap();
+    assert_eq!(found(&opened.reader, &HistoryFilter::default()), 8);
+    drop(opened);
+    assert_eq!(Store::open(&file, key()).unwrap().definitions[0].definition, digest(5));
+}
+
+fn tool_of(definition: placet_domain::Digest) -> placet_domain::CallFacts {
+    let mcp = placet_domain::subject::McpSubject {
+        action: Action::Other,
+        server: "tracker".into(),
+        tool: "shout".into(),
+        definition: Some(definition),
+    };
+    call("mcp__tracker__shout", vec![placet_domain::Subject::Mcp(mcp)], 1)
+}
+
+#[test]
+fn how_a_tool_was_described_is_known_for_ever_by_whatever_let_it_through() {
+    let mut w = World::new();
+    w.write(vec![started(1, "claude-code", "/w"), started(2, "codex", "/w")]).unwrap();
+    w.write(vec![allowed(1, tool_of(digest(1)), vec![])]).unwrap();
+    let asked = judged(tool_of(digest(2)));
+    w.ask(7, 2, &asked).unwrap();
+    w.write(vec![yes(7, &asked)]).unwrap();
+    w.reopen();
+    assert_eq!(w.opened.definitions.len(), 1, "a yes that was not handed over let nothing through");
+    w.write(vec![Fact::ApprovalConsumed { approval: approval(7) }]).unwrap();
+    w.reopen();
+    let known: Vec<_> = w.opened.definitions.iter().map(|k| (k.agent.as_str().to_owned(), k.definition)).collect();
+    assert_eq!(known, [("claude-code".to_owned(), digest(1)), ("codex".to_owned(), digest(2))]);
+    assert!(w.opened.definitions.iter().all(|k| k.tool == "tracker/shout" && k.workspace == "/w".into()));
+    w.write(vec![allowed(1, tool_of(digest(3)), vec![])]).unwrap();
+    w.reopen();
+    assert_eq!(w.opened.definitions[0].definition, digest(3), "the last one counts");
+
+    // What no fact bears out is not believed.
+    let conn = rusqlite::Connection::open(w.file()).unwrap();
+    conn.execute("UPDATE definitions SET definition = zeroblob(32) WHERE agent = 'codex'", []).unwrap();
+    conn.execute("UPDATE definitions SET seq = 1 WHERE agent = 'claude-code'", []).unwrap();
+    drop(conn);
+    w.reopen();
+    assert_eq!(w.opened.definitions, []);
 }
