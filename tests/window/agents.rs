@@ -51,6 +51,35 @@ fn the_built_in_agent_is_started_in_the_window_asks_is_answered_and_is_stopped()
     window.until_count("queue-row", 0);
 }
 
+#[test]
+fn the_demo_is_played_to_its_end_in_the_window_and_shows_what_became_of_its_calls() {
+    let ground = Ground::new(None);
+    let window = Window::open(&ground);
+    window.click("place-agents");
+    window.click("agent-start");
+    window.click("start-confirm");
+    window.until_count("session-panel", 1);
+    // Whatever it asks is denied, until it is through.
+    eventually(SOON * 2, "the demo comes to its end", || {
+        if window.count("run-ended") == 1 {
+            return Some(());
+        }
+        if window.count("run-answer") > 0 {
+            window.click("run-answer");
+            window.until_attribute("deny", "aria-disabled", None);
+            window.click("deny");
+            window.click("place-agents");
+        }
+        None
+    });
+    let tally = window.text("run-tally");
+    assert!(tally.starts_with("6 calls: 3 ran, 3 did not. You were asked about 2"), "{tally}");
+    assert!(
+        tally.contains("1 tried to change what is protected.") && tally.contains("In 1 a secret was masked."),
+        "{tally}"
+    );
+}
+
 /// The settings are those of whoever runs this test, so nothing is confirmed here; `connect.rs` does it in another home.
 #[test]
 fn each_client_is_listed_and_the_change_of_its_settings_is_shown_before_it_is_made() {

@@ -14,6 +14,7 @@ use tokio::sync::broadcast;
 use crate::{
     machine::Ending,
     message::{Message, Usage},
+    summary::Tally,
 };
 
 /// What can be watched.
@@ -105,6 +106,8 @@ pub enum Watched {
     Ended {
         /// How.
         ending: Ending,
+        /// What was counted of its calls.
+        tally: Tally,
     },
 }
 

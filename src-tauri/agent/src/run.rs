@@ -419,7 +419,7 @@ impl Driver {
         if let Err(error) = self.note(&Line::RunEnded { ending: summary.ending.clone() }) {
             tracing::warn!(%error, "the run's end was not written to its journal");
         }
-        caller.bus.tell(Watched::Ended { ending: summary.ending.clone() });
+        caller.bus.tell(Watched::Ended { ending: summary.ending.clone(), tally: summary.tally });
     }
 }
 

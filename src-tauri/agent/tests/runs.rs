@@ -166,10 +166,11 @@ async fn a_run_is_followed_from_its_beginning_by_whoever_comes_and_can_be_read_w
     let so_far = serde_json::to_string(&followed.told).unwrap();
     assert!(so_far.contains("[masked") && !so_far.contains("abcdefghij"), "{so_far}");
     approve(&gate, &waiting[0]).await;
-    let Watched::Ended { ending } = told(&mut followed.next, |told| matches!(told, Watched::Ended { .. })).await else {
+    let Watched::Ended { ending, tally } = told(&mut followed.next, |told| matches!(told, Watched::Ended { .. })).await
+    else {
         unreachable!("what was waited for")
     };
-    assert_eq!(ending, Ending::Done);
+    assert_eq!((ending, tally.calls, tally.allowed, tally.asked, tally.masked), (Ending::Done, 2, 2, 1, 1));
     until_stopped(&gate, session).await;
     until("the run is over", async || !runs.stop(session)).await;
     let all = runs.follow(session).unwrap();

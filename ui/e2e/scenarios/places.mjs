@@ -91,8 +91,9 @@ export const scenarios = {
     await window.demo(() => globalThis.placetDemo.tell({ event: "tool_ended", call_id: "c4", tool: "edit_file", decision: "allowed", is_error: false, text: "Replaced 1 place." }, { event: "text", text: "It is " }, { event: "text", text: "done." }));
     await window.page.locator('[data-testid="run-line"]', { hasText: "It is done." }).waitFor();
     assert.equal(await window.id("run-call-state").last().textContent(), "done");
-    await window.demo(() => globalThis.placetDemo.tell({ event: "ended", ending: { ending: "max_turns" } }));
-    assert.equal(await window.id("run-ended").textContent(), "It has taken all its turns. ");
+    await window.demo(() => globalThis.placetDemo.tell({ event: "ended", ending: { ending: "max_turns" }, tally: { calls: 6, allowed: 3, denied: 3, asked: 2, blocked_protected: 1, clamped: 1, masked: 1 } }));
+    assert.match(await window.id("run-ended").textContent(), /^It has taken all its turns\./);
+    assert.equal(await window.id("run-tally").textContent(), "6 calls: 3 ran, 3 did not. You were asked about 2, or would have been. 1 tried to change what is protected. 1 held within bounds. In 1 a secret was masked.");
     await window.close();
   },
 

@@ -21,6 +21,17 @@ export interface RunUsage {
   output_tokens: number;
 }
 
+/** What was counted of a run's calls. */
+export interface RunTally {
+  calls: number;
+  allowed: number;
+  denied: number;
+  asked: number;
+  blocked_protected: number;
+  clamped: number;
+  masked: number;
+}
+
 /** How a run ended. */
 export interface RunEnding {
   ending: "done" | "max_turns" | "max_tokens" | "time_over" | "aborted" | "suspended" | "hook_failed" | "provider_failed";
@@ -46,7 +57,7 @@ export type Watched =
   | { event: "tool_ended"; call_id: string; tool: string; decision: "allowed" | "denied" | "answered" | "failed"; is_error: boolean; text: string }
   | { event: "usage"; usage: RunUsage }
   | { event: "hook_failed"; hook: string; point: string; message: string }
-  | { event: "ended"; ending: RunEnding };
+  | { event: "ended"; ending: RunEnding; tally: RunTally };
 
 /** One thing that a run told, by its number in the order. */
 export type Told = Watched & { number: number };

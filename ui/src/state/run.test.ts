@@ -36,7 +36,7 @@ describe("a run as it is drawn", () => {
     expect(kinds(lines).slice(0, 2)).toEqual(["task", "text"]);
     expect(lines[2]).toMatchObject({ kind: "call", state: "before" });
     expect(kinds(lines)[3]).toBe("taken_up");
-    expect(ended?.ending).toBe("hook_failed");
+    expect(ended?.ending.ending).toBe("hook_failed");
   });
 
   test("keeps the newest of very much", () => {

@@ -1,4 +1,4 @@
-import type { RunEnding, RunMessage, RunUsage, Told, Watched } from "../backend/agent";
+import type { RunEnding, RunMessage, RunTally, RunUsage, Told, Watched } from "../backend/agent";
 
 /** One thing in a run as it is drawn, in the order in which it began. `depth`: 0 for the run itself, 1 for its sub-agents. */
 export type RunLine = { depth: number; key: number } & (
@@ -17,7 +17,7 @@ export type CallState = "running" | "waiting" | "allowed" | "denied" | "answered
 export interface RunView {
   lines: readonly RunLine[];
   usage: RunUsage | undefined;
-  ended: RunEnding | undefined;
+  ended: { ending: RunEnding; tally: RunTally } | undefined;
   /** The number of the last thing that it told. */
   last: number;
 }
@@ -36,7 +36,7 @@ export function after(view: RunView, told: readonly Told[]): RunView {
     last = one.number;
     take(lines, one, 0, one.number);
     if (one.event === "usage") usage = one.usage;
-    if (one.event === "ended") ended = one.ending;
+    if (one.event === "ended") ended = { ending: one.ending, tally: one.tally };
   }
   return { lines: lines.length > MOST_LINES ? lines.slice(-MOST_LINES) : lines, usage, ended, last };
 }

@@ -1,4 +1,5 @@
 // Every word of the window, in one place. Agent text never passes through here.
+import type { RunTally } from "../backend/agent";
 import type { Action, Reach, Undo } from "../backend/types";
 
 const count = (n: number, one: string, many: string): string => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
@@ -446,6 +447,8 @@ export const text = {
       result: (length: number) => `What came back (${count(length, "character", "characters")})`,
       states: { running: "under way", waiting: "waits for you", allowed: "done", denied: "blocked", answered: "answered by a hook", failed: "a check failed", before: "before it broke off" },
       tones: { running: "", waiting: "waiting", allowed: "allowed", denied: "denied", answered: "", failed: "denied", before: "" },
+      tally: ({ calls: all, allowed, denied, asked, blocked_protected, clamped, masked }: RunTally) =>
+        [`${calls(all)}: ${allowed.toLocaleString("en")} ran, ${denied.toLocaleString("en")} did not.`, asked > 0 && `You were asked about ${asked.toLocaleString("en")}, or would have been.`, blocked_protected > 0 && `${blocked_protected.toLocaleString("en")} tried to change what is protected.`, clamped > 0 && `${clamped.toLocaleString("en")} held within bounds.`, masked > 0 && `In ${masked.toLocaleString("en")} a secret was masked.`].filter((one) => one !== false).join(" "),
       notFollowed: "The run cannot be followed.",
       endings: { done: "It came to its own end.", max_turns: "It has taken all its turns.", max_tokens: "It has used all its tokens.", time_over: "Its time is over.", aborted: "It was stopped.", suspended: "Placet was closed; it goes on when its question is answered.", hook_failed: "A check failed, and a check that did not run is not a pass.", provider_failed: "The provider gave no answer." },
     },

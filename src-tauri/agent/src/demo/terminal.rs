@@ -31,6 +31,8 @@ pub async fn terminal(bus: Bus, stop: Stop) -> Result<Summary, DemoError> {
 /// Runs the demo on a gate that is open, in a workspace of its own. Where somebody sits at the desk they are asked.
 pub async fn play(gate: Gate, bus: Bus, stop: Stop) -> Result<Summary, DemoError> {
     let (folder, root) = make_workspace()?;
+    // Whoever's policy holds here, the workspace's own takes away what the demo is about.
+    std::fs::write(root.join(".placet.toml"), WORKSPACE_POLICY)?;
     let agent = "builtin".parse().map_err(|_| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
     let provider = Arc::new(Scripted::new(script()));
     let task = "Orders are refused with 429 too early. Raise the limits.".to_owned();
@@ -40,6 +42,16 @@ pub async fn play(gate: Gate, bus: Bus, stop: Stop) -> Result<Summary, DemoError
     folder.close()?;
     Ok(summary)
 }
+
+/// As a workspace brings it along: it can only take away.
+const WORKSPACE_POLICY: &str = r#"# A workspace's own rules can take away, never give.
+[[rule]]
+name = "the workspace's tests"
+decide = "deny"
+action = ["write", "delete"]
+path = ["${workspace}/tests/**"]
+reason = "Tests are protected: change the code, not the tests."
+"#;
 
 fn script() -> Vec<Reply> {
     vec![

@@ -38,6 +38,6 @@ export function hostileRun(): Told[] {
     { event: "tool_started", call_id: wants, tool: wants, input: "x".repeat(20_000) },
     { event: "tool_ended", call_id: wants, tool: wants, decision: "failed", is_error: true, text: `${wants} `.repeat(400) },
     { event: "hook_failed", hook: wants, point: "before_tool", message: wants },
-    { event: "ended", ending: { ending: "hook_failed", hook: wants, message: wants } },
+    { event: "ended", ending: { ending: "hook_failed", hook: wants, message: wants }, tally: { calls: 2, allowed: 0, denied: 2, asked: 0, blocked_protected: 0, clamped: 0, masked: 0 } },
   ]);
 }
