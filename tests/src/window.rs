@@ -56,6 +56,10 @@ pub struct Window {
     _screen: Screen,
 }
 
+/// Another list of users, and the programs in another folder; then the rest of the words is run.
+const SHOWN_OTHERWISE: &str = "mount --bind \"$0\" /etc/passwd && mount -t tmpfs -o mode=0755 none /mnt && mkdir /mnt/placet \
+    && mount --bind \"$1\" /mnt/placet && shift && exec \"$@\"";
+
 impl Window {
     /// Opens the app on this ground.
     pub fn open(ground: &Ground) -> Self {
@@ -65,22 +69,26 @@ impl Window {
     /// Opens the app on this ground with further flags.
     pub fn open_with(ground: &Ground, flags: &[&str]) -> Self {
         let flags: Vec<String> = ground.flags().into_iter().chain(flags.iter().map(ToString::to_string)).collect();
-        Self::start(Command::new("WebKitWebDriver"), ground, &flags)
+        Self::start(Command::new("WebKitWebDriver"), ground, &placet_desktop(), &flags)
     }
 
     /// Opens the app without flags, for a person whose home is this ground's: the system is shown another list of users.
+    /// The programs are shown in `/mnt`, since none of a temporary folder is ever put into a client's settings, and this
+    /// checkout may lie in one.
     pub fn open_at_home(ground: &Ground) -> Self {
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
         let mut command = Command::new("unshare");
         if !is_root {
             command.args(["--user", "--keep-caps", "--map-current-user"]);
         }
-        command.args(["--mount", "sh", "-c", "mount --bind \"$0\" /etc/passwd && exec \"$@\""]);
-        command.arg(ground.users()).arg("WebKitWebDriver").env("HOME", ground.home());
-        Self::start(command, ground, &[])
+        let program = placet_desktop();
+        let (folder, name) = (program.parent().unwrap(), program.file_name().unwrap());
+        command.args(["--mount", "sh", "-c", SHOWN_OTHERWISE]).arg(ground.users()).arg(folder);
+        command.arg("WebKitWebDriver").env("HOME", ground.home());
+        Self::start(command, ground, &Path::new("/mnt/placet").join(name), &[])
     }
 
-    fn start(mut command: Command, ground: &Ground, flags: &[String]) -> Self {
+    fn start(mut command: Command, ground: &Ground, program: &Path, flags: &[String]) -> Self {
         let screen = Screen::start();
         let port = free_port();
         command.arg(format!("--port={port}")).arg("--host=127.0.0.1");
@@ -102,7 +110,7 @@ impl Window {
         let root = format!("http://127.0.0.1:{port}");
         eventually(SHOWN_WITHIN, "the driver", || agent.get(format!("{root}/status")).call().ok());
         let capabilities = json!({"capabilities": {"alwaysMatch": {
-            "webkitgtk:browserOptions": {"binary": placet_desktop(), "args": flags}}}});
+            "webkitgtk:browserOptions": {"binary": program, "args": flags}}}});
         let mut window = Self { agent, session: root, driver, _screen: screen };
         let opened = window.post("session", &capabilities).expect("the app opens");
         let id = opened["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {opened}"));
