@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may end where it cannot go on")]
 #![allow(clippy::disallowed_methods, reason = "real processes live in real time")]
 
+mod autostart;
 mod crowd;
 mod examples;
 mod keyring;

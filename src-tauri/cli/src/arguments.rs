@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use placet_ipc::{Flags, Places};
 
 use crate::{
-    acp, exit, explain, history, hook, install, keys, mcp, policy, run,
+    acp, autostart, exit, explain, history, hook, install, keys, mcp, policy, run,
     say::{self, Form},
     serve, supervise,
     take_away::{self, Kind},
@@ -105,6 +105,12 @@ enum Command {
     },
     /// The built-in agent in the terminal
     Run(run::Run),
+    /// Whether the window starts, in the tray, when you log in
+    Autostart {
+        /// What to do about it
+        #[arg(value_enum, default_value = "status")]
+        wanted: autostart::Wanted,
+    },
     /// Keys of the built-in agent's providers, in the keyring of your session
     Keys {
         #[command(subcommand)]
@@ -319,6 +325,7 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::History { command: Some(History::Backup { file }), .. } => history::backup(&places, form, &file),
         Command::History { command: Some(History::Restore { file }), .. } => history::restore(&places, form, &file),
         Command::Run(what) => run::run(&places, what, form),
+        Command::Autostart { wanted } => autostart::run(&places, wanted, form),
         Command::Keys { what } => keys::run(&what, form),
         Command::Deny(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Deny, ids, note),
         Command::Cancel(TakeAway { ids, note }) => take_away::run(&places, form, Kind::Cancel, ids, note),

@@ -7,6 +7,7 @@
 mod acp;
 mod arguments;
 mod ask;
+mod autostart;
 mod exit;
 mod explain;
 mod history;

@@ -104,7 +104,7 @@ pub(crate) fn detach(places: &Places) {
 }
 
 /// Beside this program, or where packages put it.
-fn window() -> Option<PathBuf> {
+pub(crate) fn window() -> Option<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(Path::to_owned));
     let folders = beside.into_iter().chain(FOLDERS.iter().map(PathBuf::from));
     folders.map(|folder| folder.join(WINDOW)).find(|program| program.is_file())

@@ -44,11 +44,14 @@ pub enum Ruling {
 pub const BUILT_IN: &str = "Placet's own commands";
 
 /// What [`BUILT_IN`] keeps from agents, by the words that such a command begins with.
-pub const OWN_COMMANDS: [&[&str]; 5] = [
+pub const OWN_COMMANDS: [&[&str]; 8] = [
     &["placet", "serve"],
     &["placet", "install"],
     &["placet", "uninstall"],
+    &["placet", "autostart"],
+    &["placet", "keys"],
     &["placet", "history", "restore"],
+    &["placet", "history", "key"],
     &["placet-desktop"],
 ];
 
@@ -94,8 +97,8 @@ pub(crate) fn judge_with(bench: &Bench<'_>, judged: &Judged, session: &Session, 
     if subjects.iter().any(runs_placet) {
         return Ruling::Deny {
             by: DeniedBy::Policy { rule: BUILT_IN.to_owned() },
-            reason: "Agents may not start, install or remove Placet or replace its history, since whoever does can \
-                     say yes. The person has to do it themselves."
+            reason: "Agents may not start, install or remove Placet, replace its history or touch its keys, since \
+                     whoever does can say yes. The person has to do it themselves."
                 .to_owned(),
         };
     }
