@@ -13,7 +13,7 @@ use placet_domain::{
 };
 use placet_store::Body;
 use placet_subject::RawCall;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, task::JoinError};
 
 use crate::{
     Gate, ids,
@@ -110,7 +110,7 @@ impl Gate {
     async fn enter(&self, workspace: &PathText) -> Result<(), Refusal> {
         let (gate, workspace) = (self.clone(), workspace.clone());
         let entered = self.runtime().spawn_blocking(move || gate.inner.policy.enter(&workspace)).await;
-        for command in entered.map_err(|_| RefusalCode::NotWritten.because("The workspace could not be looked at."))? {
+        for command in entered.map_err(|error| broke_off(&error, "The workspace could not be looked at."))? {
             self.writer().decide(command).await?;
         }
         Ok(())
@@ -318,7 +318,7 @@ impl Gate {
                 judged
             })
             .await
-            .map_err(|_| RefusalCode::NotWritten.because("The call could not be looked at; it is denied."))
+            .map_err(|error| broke_off(&error, "The call could not be looked at; it is denied."))
     }
 
     /// Looks at the folders that grants near this call were given for.
@@ -425,6 +425,14 @@ impl Gate {
     }
 }
 
+/// Work that did not end: taken away from a gate that closes, which another may do, or broken.
+fn broke_off(error: &JoinError, words: &str) -> Refusal {
+    if error.is_cancelled() {
+        return RefusalCode::Closing.because("Placet is closing; nothing was allowed.");
+    }
+    RefusalCode::NotWritten.because(words)
+}
+
 /// What became of a call that ran.
 #[derive(Clone, Debug)]
 pub struct Ran {
@@ -523,5 +531,21 @@ fn approved_in_words(approval: &Approval) -> String {
         "grant" => "Approved by a grant that was given while this waited".to_owned(),
         "policy" => "Allowed by a rule that changed while this waited".to_owned(),
         other => format!("Approved by the {other}{note}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[tokio::test]
+    async fn work_taken_from_a_gate_that_closes_may_be_asked_of_the_next_and_broken_work_is_a_no() {
+        let taken = tokio::spawn(std::future::pending::<()>());
+        taken.abort();
+        assert_eq!(broke_off(&taken.await.unwrap_err(), "x").code, RefusalCode::Closing);
+        let broken = tokio::spawn(async { panic!("as a test wants it") });
+        let refusal = broke_off(&broken.await.unwrap_err(), "It could not be looked at.");
+        assert_eq!((refusal.code, refusal.message.as_str()), (RefusalCode::NotWritten, "It could not be looked at."));
     }
 }

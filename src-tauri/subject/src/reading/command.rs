@@ -215,7 +215,9 @@ impl Act<'_> {
         if is_ours {
             self.reading.refuse(Some(Refused {
                 code: RefusedCode::SelfProtection,
-                reason: "Agents may not start Placet, change how it is installed, replace its history or touch its keys.".to_owned(),
+                reason:
+                    "Agents may not start Placet, change how it is installed, replace its history or touch its keys."
+                        .to_owned(),
             }));
             self.reading.flags.push(Flag::Protected);
         }
