@@ -75,6 +75,31 @@ pub(crate) struct Listed {
     state: State,
     /// Why it cannot be connected as it is.
     why: Option<String>,
+    /// Lines in its settings that run our hook among other things.
+    altered: Vec<String>,
+    /// What Placet did there and when it was proved; none where it never did anything.
+    known: Option<Known>,
+}
+
+/// What is known of settings from earlier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Known {
+    installed_at_ms: Option<i64>,
+    /// Our entry was there, and is not.
+    vanished: bool,
+    proof: Option<Proof>,
+}
+
+/// When a probe was last denied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Proof {
+    at_ms: i64,
+    /// Of Placet.
+    version: String,
+    /// Of the client, as it calls itself.
+    client_version: Option<String>,
+    /// The entries are still those that were proved.
+    holds: bool,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -102,6 +127,10 @@ pub(crate) struct Told {
     /// Of the settings from which the change is made: what it may be made to.
     #[serde(default, skip_serializing)]
     digest: Option<String>,
+    #[serde(default, skip_serializing)]
+    altered: Vec<String>,
+    #[serde(default, skip_serializing)]
+    known: Option<Known>,
 }
 
 /// The program and what every call of it is given, or why there is none.
@@ -154,15 +183,21 @@ impl Clients {
                     (true, false) => State::Connected,
                     (true, true) => State::OutOfDate,
                 };
-                Listed { client, file: Some(on.file), state, why: None }
+                Listed { client, file: Some(on.file), state, why: None, altered: on.altered, known: on.known }
             }
             (Err(error), off) => {
-                let file = off.ok().map(|off| off.file);
-                Listed { client, file, state: State::Unclear, why: Some(error.message) }
+                let (file, known) = off.ok().map(|off| (off.file, off.known)).unzip();
+                let why = Some(error.message);
+                Listed { client, file, state: State::Unclear, why, altered: Vec::new(), known: known.flatten() }
             }
-            (Ok(on), Err(error)) => {
-                Listed { client, file: Some(on.file), state: State::Unclear, why: Some(error.message) }
-            }
+            (Ok(on), Err(error)) => Listed {
+                client,
+                file: Some(on.file),
+                state: State::Unclear,
+                why: Some(error.message),
+                altered: on.altered,
+                known: on.known,
+            },
         })
     }
 

@@ -243,6 +243,7 @@ impl Asking<'_> {
             hold_ms,
             can_edit: call.can_edit,
             can_rewrite: call.can_edit,
+            confirms: call.confirms,
             doubt: None,
             parent: call.parent.clone(),
         }

@@ -4,6 +4,7 @@
 use std::{
     fs,
     io::Write as _,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::LazyLock,
@@ -185,7 +186,118 @@ fn a_client_gets_its_hook_once_and_loses_it_again() {
     assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
 
     install(dir.path(), &["uninstall", "claude-code"]);
-    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+    assert_eq!(
+        fs::read_to_string(&settings).unwrap().replace("\n    \n", "\n"),
+        "{\n  \"model\":  \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n"
+    );
+}
+
+/// The settings of Claude Code in a project, as a test wants them.
+fn settings_of(dir: &Path) -> PathBuf {
+    fs::create_dir_all(dir.join("w/.claude")).unwrap();
+    dir.join("w/.claude/settings.json")
+}
+
+/// What doctor says of one client, and its exit code.
+fn doctored(dir: &Path, client: &str) -> (Value, Option<i32>) {
+    let output = install(dir, &["doctor"]);
+    let said = json_of(&output);
+    let all = said["clients"].as_array().unwrap();
+    (all.iter().find(|one| one["client"] == client).unwrap().clone(), output.status.code())
+}
+
+/// Settings come with projects that people clone: whatever stands there, doctor runs this program or nothing.
+#[test]
+fn doctor_runs_nothing_that_stands_in_settings() {
+    #[derive(serde::Deserialize)]
+    struct Case {
+        why: String,
+        command: String,
+        state: String,
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings_of(dir.path());
+    let mark = dir.path().join("mark");
+    let other = dir.path().join("elsewhere/placet");
+    fs::create_dir_all(other.parent().unwrap()).unwrap();
+    // A stranger that answers as the gate would.
+    let script = format!("#!/bin/sh\ntouch '{}'\necho '{{}}'\n", mark.display());
+    fs::write(&other, script).unwrap();
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
+    let cases: Vec<Case> = include_str!("data/doctored.jsonl")
+        .lines()
+        .map(|line| {
+            let line =
+                line.replace("@OURS@", installed().to_str().unwrap()).replace("@OTHER@", other.to_str().unwrap());
+            let line = line.replace("@DIR@", dir.path().to_str().unwrap()).replace("@MARK@", mark.to_str().unwrap());
+            serde_json::from_str(&line).unwrap()
+        })
+        .collect();
+    assert!(cases.len() >= 12);
+    for Case { why, command, state } in cases {
+        let hook = json!([{ "matcher": "*", "hooks": [{ "type": "command", "command": command, "timeout": 1820 }] }]);
+        fs::write(&settings, json!({ "hooks": { "PreToolUse": hook } }).to_string()).unwrap();
+        let (said, code) = doctored(dir.path(), "claude-code");
+        assert_eq!(said["state"], state, "{why}: {said}");
+        assert_eq!(code, Some(i32::from(state != "not_installed")), "{why}");
+        assert!(!mark.exists(), "{why}: something was run");
+    }
+}
+
+#[test]
+fn doctor_names_what_is_not_as_it_was_installed() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings_of(dir.path());
+    let differs = |change: &dyn Fn(&mut Value)| {
+        fs::write(&settings, "{}").unwrap();
+        install(dir.path(), &["install", "claude-code"]);
+        let mut now: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+        change(&mut now);
+        fs::write(&settings, now.to_string()).unwrap();
+        let (said, code) = doctored(dir.path(), "claude-code");
+        assert_eq!(code, Some(i32::from(said["state"] != "blocked")), "{said}");
+        said
+    };
+    assert_eq!(differs(&|_| {})["state"], "blocked");
+    let said = differs(&|now| now["hooks"]["PreToolUse"][0]["matcher"] = json!("Bash"));
+    assert_eq!(
+        (&said["state"], &said["differs"][0]),
+        (&json!("partial"), &json!("PreToolUse: matcher is Bash and should be *"))
+    );
+    let said = differs(&|now| now["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = json!(5));
+    assert_eq!(said["differs"][0], "PreToolUse: timeout is 5 and should be 1820");
+    let said = differs(&|now| drop(now["hooks"].as_object_mut().unwrap().remove("SessionEnd")));
+    assert_eq!((&said["state"], &said["differs"][0]), (&json!("partial"), &json!("SessionEnd is missing")));
+    let said = differs(&|now| now["disableAllHooks"] = json!(true));
+    assert_eq!(said["state"], "off");
+    let said = differs(&|now| drop(now.as_object_mut().unwrap().remove("hooks")));
+    assert_eq!((&said["state"], &said["vanished"]), (&json!("not_installed"), &json!(true)));
+}
+
+/// Whatever there was, down to the last blank, comes back if nobody touched it since.
+#[test]
+fn uninstalling_gives_back_the_file_that_was_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings_of(dir.path());
+    for text in
+        ["{}", "{\"hooks\":{}}", "{\"hooks\": {\"PreToolUse\": []}, \"a\":[1,2 ]}", "// mine\n{ \"z\":1.0, }\n\n"]
+    {
+        fs::write(&settings, text).unwrap();
+        assert_eq!(json_of(&install(dir.path(), &["install", "claude-code"]))["written"], true);
+        assert_ne!(fs::read_to_string(&settings).unwrap(), text);
+        // With another time-out over the first.
+        install(dir.path(), &["install", "claude-code", "--client-timeout-ms", "900000"]);
+        install(dir.path(), &["uninstall", "claude-code"]);
+        assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+    }
+    for (client, file) in [("claude-code", ".claude/settings.json"), ("copilot", ".github/hooks/placet.json")] {
+        let file = dir.path().join("w").join(file);
+        let _ = fs::remove_file(&file);
+        install(dir.path(), &["install", client]);
+        assert!(file.exists());
+        install(dir.path(), &["uninstall", client]);
+        assert!(!file.exists(), "{client}");
+    }
 }
 
 #[test]

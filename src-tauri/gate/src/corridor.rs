@@ -51,6 +51,8 @@ pub struct Ask {
     pub can_rewrite: bool,
     /// Why the asker itself wants a person to look, whatever rules and grants would allow.
     pub doubt: Option<String>,
+    /// The client asks by its own rules about a call that it may have asked about a moment ago.
+    pub confirms: bool,
 }
 
 /// What the asker is told.
@@ -124,6 +126,20 @@ impl Gate {
     /// Takes a call through the corridor. Dropping the future before it ends leaves what is pending to `left`.
     /// `waits` hears, if a person is asked, of the approval and its deadline.
     pub async fn check(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Result<Told, Refusal> {
+        let session = ask.session;
+        if ask.confirms
+            && let Some(told) = self.confirmed(&ask).await?
+        {
+            return Ok(told);
+        }
+        let told = self.decided(ask, waits).await?;
+        if told.answer.decision == Decision::Allow {
+            self.inner.agreed.put(session, &told.judged.facts);
+        }
+        Ok(told)
+    }
+
+    async fn decided(&self, ask: Ask, waits: Option<oneshot::Sender<(ApprovalId, At)>>) -> Result<Told, Refusal> {
         let Rewriting { ask, judged, refused, original } = self.rewriting(ask).await?;
         let rewrote = original.is_some();
         let (tell, hear) = oneshot::channel();
@@ -393,6 +409,7 @@ impl Gate {
             can_edit: false,
             can_rewrite: false,
             doubt: None,
+            confirms: false,
         };
         let judged = self.judge(&ask).await?;
         let command = Command::Report {
@@ -475,6 +492,7 @@ pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
         can_edit: approval.can_edit,
         can_rewrite: false,
         doubt: facts.doubt.clone(),
+        confirms: false,
     }
 }
 

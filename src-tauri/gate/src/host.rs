@@ -18,6 +18,7 @@ use placet_subject::{Known, NORMALIZER_VERSION, Programs, ProgramsError};
 
 use crate::{
     Gate, Inner,
+    agreed::Agreed,
     armed::Armed,
     clock::Clock,
     history_key,
@@ -205,6 +206,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
             runtime: tokio::runtime::Handle::current(),
             host,
             version,
+            agreed: Agreed::default(),
             armed: Armed::default(),
             policy,
             places,

@@ -3,6 +3,7 @@
 //! The agents' face (`Gate`) can ask, withdraw and report; the person's face (`Desk`) answers. Both are faces of one
 //! writer over one store. What is right is decided in `domain`; this room adds the clock, the disk, and who waits.
 
+mod agreed;
 mod armed;
 mod autostart;
 mod cleared;
@@ -55,7 +56,7 @@ pub use restore::RestoreError;
 pub use settings::{Notifications, Quiet, Settings, TimeOfDay, WhenNoGate, is_the_persons_own, when_no_gate};
 pub use tracing_appender::non_blocking::WorkerGuard as LogGuard;
 
-use crate::{armed::Armed, policy_file::PolicyFile, writer::Writer};
+use crate::{agreed::Agreed, armed::Armed, policy_file::PolicyFile, writer::Writer};
 
 /// The gate of one data directory. Cheap to clone.
 #[derive(Clone)]
@@ -70,6 +71,7 @@ struct Inner {
     runtime: tokio::runtime::Handle,
     host: Host,
     version: String,
+    agreed: Agreed,
     armed: Armed,
     policy: PolicyFile,
     places: Places,

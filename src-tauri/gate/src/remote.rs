@@ -157,6 +157,7 @@ impl Remote {
             hold_ms: ask.hold_ms.and_then(|ms| u64::try_from(ms).ok()),
             can_edit: ask.can_edit,
             can_rewrite: ask.can_rewrite,
+            confirms: ask.confirms,
             doubt: ask.doubt.clone(),
             parent: ask.parent.clone(),
         };

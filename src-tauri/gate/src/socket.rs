@@ -237,6 +237,7 @@ fn ask(session: SessionId, asked: CallCheck, waiter: Option<Waiter>) -> Ask {
         waiter,
         can_edit: asked.can_edit,
         can_rewrite: asked.can_rewrite,
+        confirms: asked.confirms,
         doubt: asked.doubt,
     }
 }

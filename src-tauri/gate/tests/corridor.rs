@@ -94,6 +94,7 @@ impl House {
             waiter: None,
             can_edit: true,
             can_rewrite: true,
+            confirms: false,
             doubt: None,
         }
     }
@@ -290,6 +291,35 @@ async fn a_call_that_comes_back_takes_its_own_approval_and_is_not_asked_twice() 
     tokio::time::sleep(Duration::from_millis(50)).await;
     desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
     assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+    gate.close().await;
+}
+
+/// A client that asks by its own rules, too, about a call that its hook asked about: the person is asked once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clients_own_question_is_answered_by_the_yes_that_was_given_and_once() {
+    let house = House::new();
+    let gate = house.open().await;
+    let (desk, session) = (gate.desk(Seat::Supervisor), house.session(&gate, "s1").await);
+    let ask = house.write(session, "c1", "a.txt", "x");
+    let asked = ask_beside(&gate, ask.clone());
+    let item = wait_for(&desk, 1).await.remove(0);
+    desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
+    assert_eq!(asked.await.unwrap().answer.decision, Decision::Allow);
+
+    // Another id, as such questions have none.
+    let own = Ask { confirms: true, call_id: None, ..ask.clone() };
+    let other = Ask { hold_ms: Some(1), ..house.write(session, "c2", "a.txt", "y") };
+    let other = Ask { confirms: true, call_id: None, ..other };
+    assert!(gate.check(other, None).await.unwrap().pending, "another call is another question");
+    desk.call("approvals.cancel", json!({ "all": true })).await.unwrap();
+
+    desk.call("pause", json!({})).await.unwrap();
+    assert_eq!(gate.check(own.clone(), None).await.unwrap().answer.decision, Decision::Deny, "paused meanwhile");
+    desk.call("resume", json!({})).await.unwrap();
+
+    assert_eq!(gate.check(own.clone(), None).await.unwrap().answer.decision, Decision::Allow);
+    let again = gate.check(Ask { hold_ms: Some(1), ..own }, None).await.unwrap();
+    assert!(again.pending, "a yes answers one such question");
     gate.close().await;
 }
 

@@ -137,6 +137,9 @@ pub struct CallCheck {
     /// The call that this one is part of: the call id of a sub-agent's call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The client asks by its own rules: a call that was let through a moment ago is let through by the same yes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirms: bool,
 }
 
 /// The two words an agent can hear.

@@ -10,6 +10,18 @@ export interface ClientItem {
   file?: string | null;
   state: "not_connected" | "connected" | "out_of_date" | "unclear";
   why?: string | null;
+  /** Lines that run Placet's hook among other things: left alone, and told of. */
+  altered: readonly string[];
+  known?: ClientKnown | null;
+}
+
+/** What Placet did to these settings, and when a denied probe was last seen to be blocked. */
+export interface ClientKnown {
+  installed_at_ms?: number | null;
+  /** The entry was there, and is not any more. */
+  vanished: boolean;
+  /** `holds`: the entries are still those that were proved. `version` is Placet's. */
+  proof?: { at_ms: number; version: string; client_version?: string | null; holds: boolean } | null;
 }
 
 /** A change of a client's settings, as it would be or as it was made. `diff` is unified. */
@@ -26,6 +38,11 @@ export interface ClientTold {
 /** What a call that is always denied came to, put to the client's hook. */
 export interface ClientProof {
   client: ClientName;
-  state: "blocked" | "not_blocked" | "not_installed" | "unreadable";
+  state: "blocked" | "not_blocked" | "partial" | "off" | "altered" | "other_program" | "other_gate" | "not_installed" | "unreadable";
   why?: string | null;
+  /** What is otherwise than it would be written now. */
+  differs?: readonly string[];
+  /** The client's, as it calls itself. */
+  version?: string | null;
+  vanished?: boolean;
 }

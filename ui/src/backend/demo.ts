@@ -37,7 +37,7 @@ export class DemoBackend implements Backend {
   #policy: string;
   #stopped = new Set<string>();
   #started: SessionItem[] = [];
-  #clients = new DemoClients(HOME);
+  #clients = new DemoClients(HOME, Date.now() - 3_600_000);
   #settings: SettingsState = {
     notifications: { on: true, gather_over: 3, sound: false, quiet: { on: false, from: "22:00", to: "07:00" } },
     when_no_gate: "start", start_at_login: false, waiting: { per_session: 50, in_all: 500 }, path: `${HOME}/.config/placet/settings.toml`,

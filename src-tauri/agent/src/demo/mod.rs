@@ -187,6 +187,7 @@ impl Agent {
             waiter: None,
             can_edit: true,
             can_rewrite: true,
+            confirms: false,
             doubt: None,
         };
         match self.gate.ask(ask, None).await {

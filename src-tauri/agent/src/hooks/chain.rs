@@ -139,6 +139,7 @@ impl Chain {
             waiter: None,
             can_edit: true,
             can_rewrite: true,
+            confirms: false,
             doubt,
         };
         match self.gate.ask(ask, waits).await {

@@ -47,7 +47,8 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
     let input = payload.tool_input.ok_or_else(|| serde_json::Error::missing_field("tool_input"))?;
     let id = payload.tool_use_id;
     if matches!(event, "PreToolUse" | "PermissionRequest") {
-        let call = Call { id, parent: payload.agent_id, can_edit: true, ..Call::of(tool, input) };
+        let confirms = event == "PermissionRequest";
+        let call = Call { id, parent: payload.agent_id, can_edit: true, confirms, ..Call::of(tool, input) };
         return Ok(Event::Ask(caller, call));
     }
     let outcome = match (event, payload.is_interrupt) {

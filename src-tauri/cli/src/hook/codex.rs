@@ -45,7 +45,8 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
         return Ok(Event::Report(caller, report));
     }
     let can_edit = event == "PreToolUse" && command_alone(&input).is_some();
-    Ok(Event::Ask(caller, Call { id, parent: payload.agent_id, can_edit, ..Call::of(tool, input) }))
+    let confirms = event == "PermissionRequest";
+    Ok(Event::Ask(caller, Call { id, parent: payload.agent_id, can_edit, confirms, ..Call::of(tool, input) }))
 }
 
 pub(super) fn render(place: &Place, said: &Said<'_>) -> Output {

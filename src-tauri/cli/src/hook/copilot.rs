@@ -51,7 +51,8 @@ pub(super) fn read(event: &str, text: &str) -> serde_json::Result<Event> {
     let tool = payload.tool.ok_or_else(|| serde_json::Error::missing_field("toolName"))?;
     let input = unquoted(payload.input.ok_or_else(|| serde_json::Error::missing_field("toolArgs"))?);
     if asks {
-        let call = Call { can_edit: event == "preToolUse", ..Call::of(tool, input) };
+        let confirms = event.eq_ignore_ascii_case("permissionRequest");
+        let call = Call { can_edit: event == "preToolUse", confirms, ..Call::of(tool, input) };
         return Ok(Event::Ask(caller, call));
     }
     let outcome = outcome_of(payload.result.as_deref());

@@ -69,12 +69,14 @@ pub(crate) struct Call {
     pub(crate) parent: Option<String>,
     /// Whether this client, at this event, runs an input that was changed.
     pub(crate) can_edit: bool,
+    /// Whether the client asks by its own rules, about a call that its other hook may have asked about a moment ago.
+    pub(crate) confirms: bool,
 }
 
 impl Call {
     /// A call of which no more is known than its tool and input, and whose client runs nothing that was changed.
     pub(crate) fn of(tool: String, input: Box<RawValue>) -> Self {
-        Self { tool, input, definition: None, id: None, parent: None, can_edit: false }
+        Self { tool, input, definition: None, id: None, parent: None, can_edit: false, confirms: false }
     }
 }
 

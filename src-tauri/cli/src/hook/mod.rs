@@ -32,10 +32,8 @@ use std::{
 
 use placet_ipc::{Flags, MAX_LINE_BYTES, Moment, Places, message::Decision};
 
-use self::{
-    arguments::Arguments,
-    dialect::{Event, Output, Place, Said},
-};
+pub(crate) use self::arguments::Arguments;
+use self::dialect::{Event, Output, Place, Said};
 pub(crate) use self::{
     bell::{Bell, NoPayload},
     dialect::{Call, Caller, Client, Report},

@@ -3,12 +3,26 @@
 
 use jsonc_parser::{
     ParseOptions,
-    cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode},
+    cst::{CstInputValue, CstObject, CstRootNode},
 };
 use serde_json::{Map, Value};
 
-use super::plugin;
+use super::{cut, hook_line, plugin};
 use crate::hook::Client;
+
+/// JSON as clients read their settings: with comments and commas behind the last.
+pub(super) const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 /// How a client's settings hold its hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,31 +114,45 @@ pub(crate) fn installed(text: &str, client: Client, shape: Shape, entries: &[Ent
 
 /// The text without our entries, and without what would be left empty by that.
 pub(crate) fn removed(text: &str, client: Client, shape: Shape) -> Result<String, EditError> {
+    if shape == Shape::Plugin {
+        return plugin::found(text).map(|_| String::new());
+    }
     if found(text, client, shape)?.is_empty() {
         return Ok(text.to_owned());
     }
-    if shape == Shape::Plugin {
-        return Ok(String::new());
-    }
-    let root = parse(text)?;
-    let hooks = root.object_value().and_then(|top| top.get("hooks")).and_then(|prop| prop.object_value());
-    let Some(hooks) = hooks else { return Ok(text.to_owned()) };
-    for prop in hooks.properties() {
-        let Some(list) = prop.array_value() else { continue };
-        if remove_from(&list, client, shape) && list.elements().is_empty() {
-            prop.remove();
-        }
-    }
-    if hooks.properties().is_empty()
-        && let Some(prop) = root.object_value().and_then(|top| top.get("hooks"))
-    {
-        prop.remove();
-    }
-    Ok(root.to_string())
+    cut::without(text, shape, &|hook| {
+        let hook = parse(hook).ok().and_then(|hook| hook.to_serde_value());
+        matches!(hook, Some(Value::Object(hook)) if is_ours(&hook, client))
+    })
 }
 
 /// Our entries, as they stand.
 pub(crate) fn found(text: &str, client: Client, shape: Shape) -> Result<Vec<Found>, EditError> {
+    let mut all = hooks(text, shape)?;
+    all.retain(|found| is_ours(&found.hook, client));
+    Ok(all)
+}
+
+/// The lines that run our hook among other things: they are somebody's own, and neither run nor changed here.
+pub(crate) fn altered(text: &str, client: Client, shape: Shape) -> Result<Vec<String>, EditError> {
+    let of = |found: Found| (!is_ours(&found.hook, client)).then(|| found.command().to_owned());
+    let lines = hooks(text, shape)?.into_iter().filter_map(of);
+    Ok(lines.filter(|line| hook_line::mentions(line, client)).collect())
+}
+
+/// Whether the settings switch all hooks off, by which key.
+pub(crate) fn off(text: &str, shape: Shape) -> Option<&'static str> {
+    let settings = (shape != Shape::Plugin).then(|| parse(text).ok()?.to_serde_value())??;
+    // Claude Code and Qwen Code; Gemini CLI.
+    if settings["disableAllHooks"] == true {
+        Some("disableAllHooks")
+    } else {
+        (settings["hooksConfig"]["enabled"] == false).then_some("hooksConfig.enabled")
+    }
+}
+
+/// Every hook in the settings.
+fn hooks(text: &str, shape: Shape) -> Result<Vec<Found>, EditError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -159,9 +187,7 @@ pub(crate) fn found(text: &str, client: Client, shape: Shape) -> Result<Vec<Foun
                 },
             };
             for hook in hooks {
-                if let Value::Object(hook) = hook
-                    && is_ours(&hook, client)
-                {
+                if let Value::Object(hook) = hook {
                     all.push(Found { event: event.clone(), matcher: matcher.clone(), hook });
                 }
             }
@@ -170,53 +196,12 @@ pub(crate) fn found(text: &str, client: Client, shape: Shape) -> Result<Vec<Foun
     Ok(all)
 }
 
-fn remove_from(list: &CstArray, client: Client, shape: Shape) -> bool {
-    let mut any = false;
-    for element in list.elements() {
-        let Some(object) = element.as_object() else { continue };
-        match shape {
-            Shape::Flat | Shape::Plugin => {
-                if ours(&object, client) {
-                    any = true;
-                    object.remove();
-                }
-            }
-            Shape::Grouped => {
-                let Some(hooks) = object.array_value("hooks") else { continue };
-                let mine: Vec<CstObject> = hooks.elements().iter().filter_map(CstNode::as_object).collect();
-                let mine: Vec<CstObject> = mine.into_iter().filter(|hook| ours(hook, client)).collect();
-                if mine.is_empty() {
-                    continue;
-                }
-                any = true;
-                mine.into_iter().for_each(CstObject::remove);
-                if hooks.elements().is_empty() {
-                    object.remove();
-                }
-            }
-        }
-    }
-    any
-}
-
-fn ours(object: &CstObject, client: Client) -> bool {
-    matches!(object.to_serde_value(), Some(Value::Object(hook)) if is_ours(&hook, client))
-}
-
 fn is_ours(hook: &Map<String, Value>, client: Client) -> bool {
-    command_of(hook).is_some_and(|command| names_placet(command, client))
+    command_of(hook).is_some_and(|command| hook_line::read(command, client).is_some())
 }
 
 fn command_of(hook: &Map<String, Value>) -> Option<&str> {
     ["command", "bash"].into_iter().find_map(|key| hook.get(key)).and_then(Value::as_str)
-}
-
-/// Whether a command line runs `placet hook CLIENT`, wherever that `placet` lies.
-fn names_placet(command: &str, client: Client) -> bool {
-    let Some((program, rest)) = command.split_once(" hook ") else { return false };
-    let program = program.trim().trim_matches(['"', '\'']);
-    let name = program.rsplit('/').next().unwrap_or(program);
-    name == "placet" && rest.split_whitespace().next() == Some(client.name())
 }
 
 fn same(found: &[Found], entries: &[Entry]) -> bool {
@@ -232,15 +217,7 @@ fn same(found: &[Found], entries: &[Entry]) -> bool {
 }
 
 fn parse(text: &str) -> Result<CstRootNode, EditError> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        ..ParseOptions::default()
-    };
-    CstRootNode::parse(text, &options).map_err(|error| EditError::Unparseable(error.to_string()))
+    CstRootNode::parse(text, &OPTIONS).map_err(|error| EditError::Unparseable(error.to_string()))
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -257,6 +234,7 @@ fn input(value: &Value) -> CstInputValue {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -311,6 +289,65 @@ mod tests {
                 "{text:?} {without:?}"
             );
         }
+    }
+
+    /// Settings as people leave them: on one line or many, with comments, blanks, commas behind the last, other hooks.
+    fn settings() -> impl Strategy<Value = String> {
+        let gap = prop::sample::select(vec!["", " ", "\n", "\n  ", "\n\t", "\r\n  ", " /* x */ ", " // y\n  "]);
+        let value = prop::sample::select(vec!["1", "\"a\\u00e9\"", "[1,2 ]", "{\"hooks\": {}}", "null", "{ }"]);
+        let other = r#"{"matcher":"Bash","hooks":[{"type":"command","command":"./lint.sh"}]}"#;
+        let lists =
+            prop::sample::select(vec!["[]".to_owned(), format!("[{other}]"), format!("[\n {other},\n {other}\n]")]);
+        let events =
+            prop::collection::vec((prop::sample::select(vec!["PreToolUse", "Stop", "SessionEnd"]), lists), 0..3);
+        let hooks = (events, gap.clone(), prop::bool::ANY).prop_map(|(events, gap, there)| {
+            let mut seen = std::collections::BTreeMap::new();
+            seen.extend(events);
+            let all: Vec<String> = seen.into_iter().map(|(event, list)| format!("{gap}\"{event}\": {list}")).collect();
+            there.then(|| format!("{{{}{gap}}}", all.join(",")))
+        });
+        let before = prop::collection::vec((gap.clone(), value.clone()), 0..3);
+        (before, hooks, gap.clone(), prop::bool::ANY, gap).prop_map(|(before, hooks, end, comma, outside)| {
+            let mut all: Vec<String> =
+                before.iter().enumerate().map(|(i, (gap, value))| format!("{gap}\"k{i}\":{value}")).collect();
+            all.extend(hooks.map(|hooks| format!("{end}\"hooks\": {hooks}")));
+            let comma = if comma && !all.is_empty() { "," } else { "" };
+            format!("{}{{{}{comma}{end}}}{}", outside.replace("// y", "//y"), all.join(","), outside)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_of_anybody_elses_is_changed_by_coming_and_going(text in settings()) {
+            let with = install(&text);
+            prop_assert_eq!(&install(&with), &with, "once");
+            let without = removed(&with, CLIENT, Shape::Grouped).unwrap();
+            prop_assert_eq!(bare(&without), bare(&text));
+            prop_assert_eq!(comments(&without), comments(&text));
+            prop_assert_eq!(removed(&without, CLIENT, Shape::Grouped).unwrap(), without, "once");
+        }
+    }
+
+    /// What the settings say, in their order. A list of hooks with nothing in it says nothing.
+    fn bare(text: &str) -> Vec<(String, Value)> {
+        let top = parse(text).unwrap().object_value().unwrap();
+        let entry = |prop: jsonc_parser::cst::CstObjectProp| {
+            let mut value = prop.value().unwrap().to_serde_value().unwrap();
+            let name = prop.decoded_name().unwrap();
+            if name == "hooks" {
+                value.as_object_mut().unwrap().retain(|_, list| *list != json!([]));
+            }
+            (name, value)
+        };
+        let entries = top.properties().into_iter().map(entry);
+        entries.filter(|(name, value)| name != "hooks" || *value != json!({})).collect()
+    }
+
+    fn comments(text: &str) -> Vec<&str> {
+        text.match_indices("/* x */")
+            .map(|(_, comment)| comment)
+            .chain(text.match_indices("// y").map(|(_, c)| c))
+            .collect()
     }
 
     #[test]

@@ -46,19 +46,31 @@ pub(crate) fn replace(path: &Path, text: &str, at_ms: i64) -> io::Result<Option<
         fs::remove_file(&path)?;
         return Ok(copy);
     }
-    let new = beside(format!(".placet-{at_ms}"));
+    write(&path, text, mode.unwrap_or(0o600)).map(|()| copy)
+}
+
+/// Writes a file whole or not at all, with this mode.
+pub(crate) fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
+    };
+    let mut new = name.to_owned();
+    new.push(format!(".placet-{}", std::process::id()));
+    let new = dir.join(new);
+    // Of a process that had this number and died while it wrote.
+    let _ = fs::remove_file(&new);
     let written = (|| {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&new)?;
-        file.set_permissions(fs::Permissions::from_mode(mode.unwrap_or(0o600)))?;
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        fs::rename(&new, &path)?;
+        fs::rename(&new, path)?;
         fs::File::open(dir)?.sync_all()
     })();
     if written.is_err() {
         let _ = fs::remove_file(&new);
     }
-    written.map(|()| copy)
+    written
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! `placet install`, `uninstall` and `doctor`: the hook in a client's settings, out of them, and whether it holds.
 
 mod binary;
+mod cut;
 mod doctor;
 mod edit;
 mod file;
+mod hook_line;
 mod plan;
 mod plugin;
+mod records;
+mod version;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -15,7 +19,10 @@ use placet_subject::canonical;
 use serde_json::json;
 use similar::TextDiff;
 
-use self::plan::{Line, Plan, Scope, plan};
+use self::{
+    plan::{Line, Plan, Scope, plan},
+    records::{Record, Records},
+};
 use crate::{
     exit,
     hook::Client,
@@ -64,14 +71,29 @@ pub(crate) fn install(order: &Order, form: Form) -> ExitCode {
         Ok(None) => return no_settings(order.client, form),
         Err(error) => return refuse(form, "no_home", &error),
     };
-    let done = change(&plan, order, form, |text| edit::installed(text, plan.client, plan.shape, &plan.entries));
-    if form == Form::Text
-        && done == Changed::Done
-        && let Some(note) = plan.note
-    {
-        line(note);
+    let mut records = Records::of_flags(&places);
+    let done =
+        change(&plan, order, form, &records, |text| edit::installed(text, plan.client, plan.shape, &plan.entries));
+    let Ok(done) = done else { return exit::no() };
+    if let Some(Written { before, copy, after }) = &done {
+        let record = Record::installed(records.of(&plan), &plan, before, copy.as_deref(), after, now_ms());
+        records.set(&plan, Some(record));
+        records.keep();
     }
-    done.code()
+    if form == Form::Text {
+        match version::installed(order.client) {
+            Some(found) => line(format_args!(
+                "Found: {} {}",
+                visible(&found.program.display().to_string()),
+                visible(found.version.as_deref().unwrap_or(""))
+            )),
+            None => {
+                line(format_args!("{} is not on your search path: the hook works once it is.", order.client.name()));
+            }
+        }
+        plan.note.into_iter().for_each(line);
+    }
+    exit::DONE
 }
 
 /// `uninstall`.
@@ -82,7 +104,18 @@ pub(crate) fn uninstall(order: &Order, form: Form) -> ExitCode {
         Ok(None) => return no_settings(order.client, form),
         Err(error) => return refuse(form, "no_home", &error),
     };
-    change(&plan, order, form, |text| edit::removed(text, plan.client, plan.shape)).code()
+    let mut records = Records::of_flags(&order.places);
+    let known = records.of(&plan).cloned();
+    let done =
+        change(&plan, order, form, &records, |text| match known.as_ref().and_then(|known| known.gives_back(text)) {
+            Some(before) => Ok(before),
+            None => edit::removed(text, plan.client, plan.shape),
+        });
+    if done.is_ok() && !order.dry_run && known.is_some() {
+        records.set(&plan, None);
+        records.keep();
+    }
+    if done.is_ok() { exit::DONE } else { exit::no() }
 }
 
 fn scope(project: Option<PathBuf>) -> Scope {
@@ -99,43 +132,44 @@ fn absolute(flags: &Flags) -> std::io::Result<Flags> {
     })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Changed {
-    Done,
-    Refused,
-}
+/// A change that was refused, and said.
+struct Refused;
 
-impl Changed {
-    fn code(self) -> ExitCode {
-        match self {
-            Self::Done => exit::DONE,
-            Self::Refused => exit::no(),
-        }
-    }
+/// A change that was written.
+struct Written {
+    before: String,
+    copy: Option<PathBuf>,
+    after: String,
 }
 
 /// Shows what changes and changes it.
-fn change(plan: &Plan, order: &Order, form: Form, edit: impl Fn(&str) -> Result<String, edit::EditError>) -> Changed {
+fn change(
+    plan: &Plan,
+    order: &Order,
+    form: Form,
+    records: &Records,
+    edit: impl Fn(&str) -> Result<String, edit::EditError>,
+) -> Result<Option<Written>, Refused> {
     let shown = visible(&plan.file.display().to_string());
     let before = match file::read(&plan.file) {
         Ok(before) => before,
         Err(error) => {
             refuse(form, "unreadable", &format_args!("{shown}: {error}"));
-            return Changed::Refused;
+            return Err(Refused);
         }
     };
     let digest = canonical::sha256(before.as_bytes());
     if order.expect.is_some_and(|expected| expected != digest) {
         let why = "the settings have changed since the change was shown. Nothing was written: look again";
         refuse(form, "changed", &format_args!("{shown}: {why}"));
-        return Changed::Refused;
+        return Err(Refused);
     }
     let dry_run = order.dry_run;
     let after = match edit(&before) {
         Ok(after) => after,
         Err(error) => {
             refuse(form, "not_understood", &format_args!("{shown}: {error}"));
-            return Changed::Refused;
+            return Err(Refused);
         }
     };
     let changed = before != after;
@@ -146,32 +180,38 @@ fn change(plan: &Plan, order: &Order, form: Form, edit: impl Fn(&str) -> Result<
             Ok(copy) => copy,
             Err(error) => {
                 refuse(form, "not_written", &format_args!("{shown}: {error}"));
-                return Changed::Refused;
+                return Err(Refused);
             }
         }
     } else {
         None
     };
-    let copy = copy.map(|copy| visible(&copy.display().to_string()));
+    let kept = copy.as_ref().map(|copy| visible(&copy.display().to_string()));
+    // Somebody's own line is left as it is, and told of.
+    let altered = edit::altered(&before, plan.client, plan.shape).unwrap_or_default();
     if form == Form::Json {
         say::json(&json!({
             "client": plan.client.name(), "file": shown, "changed": changed, "written": changed && !dry_run,
-            "diff": diff, "digest": digest, "backup": copy, "note": plan.note,
+            "diff": diff, "digest": digest, "backup": kept, "note": plan.note, "altered": altered,
+            "known": records.of(plan).map(|known| known.told(plan, &before)),
         }));
-        return Changed::Done;
-    }
-    if !changed {
+    } else if !changed {
         line(format_args!("{shown} is as it should be: nothing to change."));
-        return Changed::Done;
+    } else {
+        // The file's own text is shown, line by line made visible.
+        diff.lines().for_each(|text| line(visible_line(text)));
+        match (dry_run, &kept) {
+            (true, _) => line("Nothing was written."),
+            (false, Some(copy)) => line(format_args!("Written. What it was is in {copy}")),
+            (false, None) => line("Written."),
+        }
     }
-    // The file's own text is shown, line by line made visible.
-    diff.lines().for_each(|text| line(visible_line(text)));
-    match (dry_run, copy) {
-        (true, _) => line("Nothing was written."),
-        (false, Some(copy)) => line(format_args!("Written. What it was is in {copy}")),
-        (false, None) => line("Written."),
+    if form == Form::Text {
+        for other in &altered {
+            line(format_args!("Left as it is, since it does more than ask Placet: {}", visible(other)));
+        }
     }
-    Changed::Done
+    Ok((changed && !dry_run).then_some(Written { before, copy, after }))
 }
 
 fn no_settings(client: Client, form: Form) -> ExitCode {

@@ -66,7 +66,7 @@ pub(crate) fn plan(client: Client, scope: &Scope, line: &Line<'_>) -> Result<Opt
     let entries = events(client)
         .iter()
         .map(|(event, tools)| {
-            let asks = *event == client.asking_event();
+            let asks = *event == client.asking_event() || *event == "PermissionRequest";
             let wait = if asks { patience } else { QUICK };
             let matcher = matcher.filter(|_| *tools);
             Entry { event, matcher, hook: hook(client, &command(client, event, line, asks.then_some(wait)), wait) }
@@ -118,7 +118,10 @@ fn events(client: Client) -> &'static [(&'static str, bool)] {
             ("SessionStart", false),
             ("SessionEnd", false),
         ],
-        Client::Codex => &[("PreToolUse", true), ("PostToolUse", true), ("SessionStart", false)],
+        // Its own question is answered there, so that the person is asked once.
+        Client::Codex => {
+            &[("PreToolUse", true), ("PermissionRequest", true), ("PostToolUse", true), ("SessionStart", false)]
+        }
         Client::GeminiCli => {
             &[("BeforeTool", true), ("AfterTool", true), ("SessionStart", false), ("SessionEnd", false)]
         }

@@ -1,5 +1,5 @@
 // Settings of clients in memory: one connected, one by an older version, one that cannot be read, the rest as found.
-import { clientNames, type ClientChange, type ClientItem, type ClientName, type ClientProof, type ClientTold } from "../clients";
+import { clientNames, type ClientChange, type ClientItem, type ClientKnown, type ClientName, type ClientProof, type ClientTold } from "../clients";
 
 const files: Record<ClientName, string> = {
   "claude-code": ".claude/settings.json", codex: ".codex/hooks.json", "gemini-cli": ".gemini/settings.json", "qwen-code": ".qwen/settings.json",
@@ -9,12 +9,12 @@ const files: Record<ClientName, string> = {
 export class DemoClients {
   #states = new Map<ClientName, ClientItem["state"]>(clientNames.map((name) => [name, name === "claude-code" ? "connected" : name === "codex" ? "out_of_date" : name === "cursor" ? "unclear" : "not_connected"]));
 
-  constructor(private readonly home: string) {}
+  constructor(private readonly home: string, private readonly installedAtMs: number) {}
 
   list(): ClientItem[] {
     return clientNames.map((client) => {
       const state = this.#states.get(client) ?? "unclear";
-      return { client, file: this.#file(client), state, ...(state === "unclear" && { why: `${this.#file(client)}: expected value at line 3 column 1` }) };
+      return { client, file: this.#file(client), state, altered: client === "opencode" ? ["/usr/bin/placet hook opencode || true"] : [], known: this.#known(client, state), ...(state === "unclear" && { why: `${this.#file(client)}: expected value at line 3 column 1` }) };
     });
   }
 
@@ -37,6 +37,12 @@ export class DemoClients {
 
   prove(): ClientProof[] {
     return this.list().map(({ client, state }) => ({ client, state: state === "connected" ? "blocked" : state === "out_of_date" ? "not_blocked" : state === "unclear" ? "unreadable" : "not_installed", ...(state === "out_of_date" && { why: "the hook did not answer" }) }));
+  }
+
+  #known(client: ClientName, state: ClientItem["state"]): ClientKnown | null {
+    if (state === "connected") return { installed_at_ms: this.installedAtMs, vanished: false, proof: { at_ms: this.installedAtMs, version: "0.1.0", client_version: "2.1.332 (Claude Code)", holds: true } };
+    if (state === "out_of_date") return { installed_at_ms: this.installedAtMs, vanished: false, proof: { at_ms: this.installedAtMs, version: "0.1.0", client_version: null, holds: false } };
+    return client === "gemini-cli" ? { installed_at_ms: this.installedAtMs, vanished: true, proof: null } : null;
   }
 
   #file(client: ClientName): string {
