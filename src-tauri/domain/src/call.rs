@@ -45,6 +45,24 @@ pub struct CallFacts {
     /// answers for the person then; a denial does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// Where it holds secrets: under which digests input and card are kept with these masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masked: Option<Box<Masked>>,
+}
+
+/// What is kept of a call that holds secrets. Input and card as they are stay only for as long as the call may be
+/// answered; their digests stand where they always do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Masked {
+    /// SHA-256 of the input with its secrets masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Digest>,
+    /// Of the card, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Digest>,
+    /// Of the input before the policy's rewrites.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Digest>,
 }
 
 /// A call whose input the policy changed before it was judged.

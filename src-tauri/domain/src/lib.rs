@@ -25,6 +25,7 @@ pub mod policy;
 #[cfg(test)]
 mod properties;
 pub mod redact;
+pub mod redacted;
 pub mod refusal;
 pub mod session;
 #[cfg(test)]
@@ -37,7 +38,7 @@ pub mod time;
 
 pub use action::Action;
 pub use approval::{Approval, ApprovalState, By, CancelReason, Waiter};
-pub use call::{CallFacts, Judged, Refused, RefusedCode, RewrittenFrom};
+pub use call::{CallFacts, Judged, Masked, Refused, RefusedCode, RewrittenFrom};
 pub use card::{Card, Span};
 pub use command::{Answer, Check, Command, Selection};
 pub use decide::decide;

@@ -3,8 +3,9 @@
 //! Masked are the values of tokens, passwords and keys, never commands, paths or hosts: who approves must still see
 //! where something goes. It errs on the side of masking where a name says "secret" and a literal follows.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
+use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
 /// A text with its secrets masked.
@@ -62,26 +63,74 @@ const SECRET_NAMES: [&str; 13] = [
     "credentials",
 ];
 
+/// What must stand in a text for anything in it to be masked.
+static SIGNS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let others = ["-----BEGIN ", "eyJ", "bearer ", "basic ", "cookie", "://", "-u", "--user"];
+    let all = MARKERS.iter().chain(SECRET_NAMES.iter()).chain(&others).copied();
+    AhoCorasick::builder().ascii_case_insensitive(true).build(all.chain(PREFIXES.map(|(prefix, _)| prefix))).ok()
+});
+
+/// Whether anything in a text may be a secret, found out by looking at it once.
+pub fn may_hold_secrets(text: &str) -> bool {
+    SIGNS.as_ref().is_none_or(|signs| signs.is_match(text))
+}
+
+/// Masks line after line, and knows of a key that goes on over several.
+#[derive(Debug, Default)]
+pub struct Lines {
+    in_key: bool,
+}
+
+/// A line after its secrets were masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// There were none.
+    Same,
+    /// So it reads now, with so many masked.
+    Masked(String, usize),
+    /// It was part of a key that is masked already.
+    Gone,
+}
+
+impl Lines {
+    /// The next line, without its end.
+    pub fn next(&mut self, line: &str) -> Line {
+        if self.in_key {
+            self.in_key = !is_key_line(line, "-----END ");
+            return Line::Gone;
+        }
+        if is_key_line(line, "-----BEGIN ") {
+            self.in_key = !is_key_line(line, "-----END ");
+            return Line::Masked("[masked: private key]".to_owned(), 1);
+        }
+        if MARKERS.iter().any(|marker| line.contains(marker)) {
+            return Line::Masked("[masked line]".to_owned(), 1);
+        }
+        let mut out = String::new();
+        match redact_line(line, &mut out) {
+            0 => Line::Same,
+            masked => Line::Masked(out, masked),
+        }
+    }
+}
+
 /// Masks every secret in a text.
 pub fn redact(text: &str) -> Redacted<'_> {
+    if !may_hold_secrets(text) {
+        return Redacted { text: Cow::Borrowed(text), masked: 0 };
+    }
     let mut out = String::new();
     let mut masked = 0;
-    let mut in_key = false;
+    let mut lines = Lines::default();
     for line in text.split_inclusive('\n') {
         let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
-        if in_key {
-            in_key = !is_key_line(body, "-----END ");
-            continue;
-        }
-        if is_key_line(body, "-----BEGIN ") {
-            in_key = !is_key_line(body, "-----END ");
-            masked += 1;
-            out.push_str("[masked: private key]");
-        } else if MARKERS.iter().any(|marker| body.contains(marker)) {
-            masked += 1;
-            out.push_str("[masked line]");
-        } else {
-            masked += redact_line(body, &mut out);
+        match lines.next(body) {
+            Line::Same => out.push_str(body),
+            Line::Masked(line, more) => {
+                masked += more;
+                out.push_str(&line);
+            }
+            Line::Gone => continue,
         }
         out.push_str(end);
     }
@@ -184,7 +233,36 @@ fn secret_at(line: &str, at: usize) -> Option<(usize, usize)> {
             return Some(found);
         }
     }
+    if rest.starts_with('-')
+        && let Some(found) = value_of_flag(line, at)
+    {
+        return Some(found);
+    }
     password_in_url(line, at)
+}
+
+/// `--password VALUE`, and `-u NAME:VALUE` as curl takes it.
+fn value_of_flag(line: &str, at: usize) -> Option<(usize, usize)> {
+    let rest = &line[at..];
+    let length = rest.find([' ', '\t'])?;
+    let flag = &rest[..length];
+    let start = at + length + spaces(&rest[length..]);
+    let start = start + usize::from(line[start..].starts_with(['"', '\'']));
+    let value = &line[start..];
+    let value = &value[..value.find([' ', '\t', '"', '\'']).unwrap_or(value.len())];
+    if matches!(flag, "-u" | "--user") {
+        let (name, secret) = value.split_once(':')?;
+        let is_one = !secret.is_empty() && !secret.contains('/') && secret.chars().any(|c| !c.is_ascii_digit());
+        return (is_one && !is_placeholder(secret)).then_some((start + name.len() + 1, start + value.len()));
+    }
+    let is_flag = flag.starts_with("--") && is_secret_name(flag);
+    // In a sentence about the flag a word follows.
+    let is_one = value.len() >= 6 && value.chars().any(|c| !c.is_ascii_alphabetic()) && !value.starts_with('-');
+    (is_flag && is_one && !is_placeholder(value)).then_some((start, start + value.len()))
+}
+
+fn is_placeholder(secret: &str) -> bool {
+    secret.starts_with(['$', '<', '%', '{']) || secret.contains("[masked")
 }
 
 /// `name = value`, `"name": "value"`, `NAME=value`, where the name says that the value is secret and the value is a
@@ -193,9 +271,11 @@ fn named_value(line: &str, at: usize) -> Option<(usize, usize)> {
     let rest = &line[at..];
     let name_length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
     let name = &rest[..name_length];
-    if !is_secret_name(name) {
+    let is_cookie = name.eq_ignore_ascii_case("cookie") || name.eq_ignore_ascii_case("set-cookie");
+    if !is_secret_name(name) && !is_cookie {
         return None;
     }
+    let in_query = line[..at].ends_with(['?', '&']);
     let mut value_at = at + name_length;
     value_at += usize::from(line[value_at..].starts_with(['"', '\'']));
     value_at += spaces(&line[value_at..]);
@@ -206,14 +286,21 @@ fn named_value(line: &str, at: usize) -> Option<(usize, usize)> {
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
     let (start, length) = match quote {
         Some(quote) => (value_at + 1, value[1..].find(quote).unwrap_or(value.len() - 1)),
+        None if is_cookie && *sign == ":" => (value_at, value.find(['"', '\'']).unwrap_or(value.len())),
+        None if in_query && *sign == "=" => {
+            (value_at, value.find(['&', '#', ' ', '"', '\'', '\t']).unwrap_or(value.len()))
+        }
+        // The name of a header.
+        None if *sign == ":" && name.contains('-') => {
+            (value_at, value.find([' ', '\t', '"', '\'', ',']).unwrap_or(value.len()))
+        }
         None if name.chars().all(|c| !c.is_ascii_lowercase()) => {
-            (value_at, value.find([' ', '\t', '#', ';', ',']).unwrap_or(value.len()))
+            (value_at, value.find([' ', '\t', '#', ';', ',', '"', '\'']).unwrap_or(value.len()))
         }
         None => return None,
     };
     let secret = &line[start..start + length];
-    let is_placeholder = secret.starts_with(['$', '<', '%', '{']) || secret.starts_with("[masked");
-    (secret.len() >= 4 && !is_placeholder).then_some((start, start + length))
+    (secret.len() >= 4 && !is_placeholder(secret)).then_some((start, start + length))
 }
 
 fn is_secret_name(name: &str) -> bool {
@@ -267,6 +354,22 @@ mod tests {
                 "Authorization: Bearer [masked: 16 characters]".to_owned(),
             ),
             ("CONFIDENTIAL: all of it\nnext".to_owned(), "[masked line]\nnext".to_owned()),
+            ("login --password hunter-22 now".to_owned(), "login --password [masked: 9 characters] now".to_owned()),
+            ("login --api-key 'abc123' x".to_owned(), "login --api-key '[masked: 6 characters]' x".to_owned()),
+            ("curl -u me:hunter2 https://h/".to_owned(), "curl -u me:[masked: 7 characters] https://h/".to_owned()),
+            (
+                "curl -H 'X-Api-Key: abc-123' https://h/".to_owned(),
+                "curl -H 'X-Api-Key: [masked: 7 characters]' https://h/".to_owned(),
+            ),
+            (
+                "curl -H \"Cookie: sid=abc; b=c\" https://h/".to_owned(),
+                "curl -H \"Cookie: [masked: 12 characters]\" https://h/".to_owned(),
+            ),
+            (
+                "GET https://h/x?access_token=abc123&y=2".to_owned(),
+                "GET https://h/x?access_token=[masked: 6 characters]&y=2".to_owned(),
+            ),
+            ("export API_TOKEN=abcd \"x\"".to_owned(), "export API_TOKEN=[masked: 4 characters] \"x\"".to_owned()),
             (
                 "a\n-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\nBBBB\n-----END OPENSSH PRIVATE KEY-----\nb".to_owned(),
                 "a\n[masked: private key]\nb".to_owned(),
@@ -286,6 +389,11 @@ mod tests {
             "let secret = env.secret;",
             "sk-learn is a library",
             "https://user@host/path",
+            "--password prompts for it",
+            "--token $TOKEN",
+            "docker run -u 1000:1000 image",
+            "rsync -u host:/a/b c",
+            "a cookie is a text",
         ] {
             let redacted = redact(text);
             assert_eq!((redacted.text.as_ref(), redacted.masked), (text, 0));
@@ -296,6 +404,24 @@ mod tests {
     fn masking_twice_changes_nothing_more() {
         let once = masked("MAIL_API_KEY=abcd1234\nx://a:bcd@e/\npassword='hunter22'");
         assert_eq!(masked(&once), once);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_masked_without_a_slip_and_once(
+            parts in proptest::collection::vec(proptest::sample::select(vec![
+                "API_TOKEN=", "password: ", "--password ", "-u ", "a:b", "Cookie: ", "?token=", "&", "Bearer ", "eyJ",
+                ".eyJ", "://", "@", "'", "\"", " ", "\n", "é", "\u{202e}", "abcdefgh1234", "-----BEGIN A PRIVATE KEY-----",
+                "-----END ", "ghp_", "CONFIDENTIAL:", "x",
+            ]), 0..12),
+            any in ".*",
+        ) {
+            for text in [parts.concat(), any] {
+                let once = masked(&text);
+                proptest::prop_assert_eq!(masked(&once), once.clone());
+                proptest::prop_assert_eq!(redact(&text).masked == 0, once == text);
+            }
+        }
     }
 
     #[test]

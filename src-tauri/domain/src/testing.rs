@@ -192,6 +192,7 @@ pub(crate) fn call_with(tool: &str, subjects: Vec<Subject>, input: Value) -> Jud
             refused: None,
             rewritten: None,
             doubt: None,
+            masked: None,
         },
         input: Arc::new(input),
         card: Arc::new(empty_card()),

@@ -12,11 +12,12 @@ use placet_domain::{
     decide::{Outcome, spoken},
 };
 use placet_store::Body;
-use placet_subject::RawCall;
+use placet_subject::{Known, RawCall};
 use tokio::{sync::oneshot, task::JoinError};
 
 use crate::{
     Gate, ids,
+    masking::{self, Bodies},
     writer::{Heard, Roots, Waiting, With},
 };
 
@@ -143,8 +144,9 @@ impl Gate {
         let Rewriting { ask, judged, refused, original } = self.rewriting(ask).await?;
         let rewrote = original.is_some();
         let (tell, hear) = oneshot::channel();
-        let (command, mut bodies) = self.checking(&ask, judged.clone(), refused)?;
-        bodies.extend(original);
+        let (judged, bodies) = masking::bodies(judged, Arc::clone(&ask.input), original).await?;
+        let command = self.checking(&ask, judged.clone(), &bodies, refused);
+        let bodies = bodies.into_all();
         let roots = self.roots_of(ask.session, &judged);
         let number = self.inner.connections.fetch_add(1, Ordering::Relaxed);
         let with = With { bodies, waiter: Some(Waiting { number, tell }), roots };
@@ -318,21 +320,7 @@ impl Gate {
         let known = self.known();
         let ask = ask.clone();
         self.runtime()
-            .spawn_blocking(move || {
-                let call = RawCall {
-                    agent: agent.as_str(),
-                    tool: &ask.tool,
-                    input: &ask.input,
-                    cwd: &ask.cwd,
-                    workspace: &workspace,
-                    call_id: ask.call_id.as_deref(),
-                    definition: ask.definition,
-                };
-                let mut judged = placet_subject::judge(&call, &known);
-                judged.facts.parent = ask.parent;
-                judged.facts.doubted(ask.doubt.as_deref());
-                judged
-            })
+            .spawn_blocking(move || look(&ask, agent.as_str(), &workspace, &known))
             .await
             .map_err(|error| broke_off(&error, "The call could not be looked at; it is denied."))
     }
@@ -372,15 +360,14 @@ impl Gate {
         &self,
         ask: &Ask,
         judged: Judged,
+        bodies: &Bodies,
         refused_rewrite: Option<(String, String)>,
-    ) -> Result<(Command, Vec<Body>), Refusal> {
-        let card = card_body(&judged)?;
-        let input = Body { sha256: judged.facts.raw_sha256, bytes: ask.input.to_vec() };
+    ) -> Command {
         let check = Check {
             approval: ids::approval(),
             session: ask.session,
-            input_sha256: input.sha256,
-            card_sha256: card.sha256,
+            input_sha256: judged.facts.raw_sha256,
+            card_sha256: bodies.card.sha256,
             judged,
             again: ask.again,
             deadline_ms: ask.deadline_ms,
@@ -389,7 +376,7 @@ impl Gate {
             can_edit: ask.can_edit,
             refused_rewrite,
         };
-        Ok((Command::Check(Box::new(check)), vec![input, card]))
+        Command::Check(Box::new(check))
     }
 
     /// What the post hook tells of a call that ran.
@@ -432,13 +419,14 @@ impl Gate {
             .map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?;
         let mut judged = self.judge(&again(&approval, input.into())).await?;
         judged.facts.raw_sha256 = approval.judged.facts.raw_sha256;
+        judged.facts.masked.clone_from(&approval.judged.facts.masked);
         if judged.facts.digest == approval.judged.facts.digest {
             return Ok(());
         }
-        let card = card_body(&judged)?;
         let changed = placet_subject::changed(&approval.judged.facts, &judged.facts);
-        let command = Command::Refresh { approval: id, judged: Box::new(judged), card_sha256: card.sha256, changed };
-        self.writer().decide_with(command, With { bodies: vec![card], ..With::default() }).await.map(|_| ())
+        let (judged, card, bodies) = masking::card(judged)?;
+        let command = Command::Refresh { approval: id, judged: Box::new(judged), card_sha256: card, changed };
+        self.writer().decide_with(command, With { bodies, ..With::default() }).await.map(|_| ())
     }
 }
 
@@ -471,6 +459,24 @@ pub struct Ran {
     pub duration_ms: u64,
 }
 
+/// A call as it is now. Reads the disk.
+pub(crate) fn look(ask: &Ask, agent: &str, workspace: &PathText, known: &Known) -> Judged {
+    let call = RawCall {
+        agent,
+        tool: &ask.tool,
+        input: &ask.input,
+        cwd: &ask.cwd,
+        workspace,
+        call_id: ask.call_id.as_deref(),
+        definition: ask.definition,
+    };
+    let mut judged = placet_subject::judge(&call, known);
+    judged.facts.parent.clone_from(&ask.parent);
+    judged.facts.doubted(ask.doubt.as_deref());
+    masking::restrict(&mut judged.facts);
+    judged
+}
+
 /// The question of a stored approval, as it would be asked again.
 pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
     let facts = &approval.judged.facts;
@@ -494,13 +500,6 @@ pub(crate) fn again(approval: &Approval, input: Arc<[u8]>) -> Ask {
         doubt: facts.doubt.clone(),
         confirms: false,
     }
-}
-
-/// The card as it is kept beside the facts.
-pub(crate) fn card_body(judged: &Judged) -> Result<Body, Refusal> {
-    let bytes =
-        serde_json::to_vec(&*judged.card).map_err(|error| RefusalCode::InvalidParams.because(error.to_string()))?;
-    Ok(Body { sha256: crate::sha256(&bytes), bytes })
 }
 
 /// Device and inode of a folder as it is now; zeros where there is none.

@@ -21,7 +21,7 @@ use crate::{
     agreed::Agreed,
     armed::Armed,
     clock::Clock,
-    history_key,
+    history_key, masking,
     policy_file::PolicyFile,
     process, socket, tightening, timer,
     upkeep::{DAY_MS, Upkeep},
@@ -146,12 +146,14 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
         source: io::Error::other(error),
     })??;
     let (clock, behind_ms) = Clock::start(opened.latest_ms);
-    let Found { loaded, reader, ignored_grants, ignored_approvals, broken } = found(opened, clock.now())?;
+    let (known, programs_alert) = known(&places)?;
+    let known = Arc::new(known);
+    let Found { loaded, reader, ignored_grants, ignored_approvals, broken } = found(opened, clock.now(), &known)?;
     let waiting_before = loaded.state.pending();
     let at_ms = clock.now();
     let clock = Arc::new(clock);
-    let (data, again) = (places.data.clone(), Arc::clone(&clock));
-    let reopen = Box::new(move || Ok(found(open_store(&data)?, again.now())?.loaded));
+    let (data, again, programs) = (places.data.clone(), Arc::clone(&clock), Arc::clone(&known));
+    let reopen = Box::new(move || Ok(found(open_store(&data)?, again.now(), &programs)?.loaded));
     let (writer, thread) = writer::start(loaded, reopen, clock, Upkeep::new(&places.config))
         .map_err(|source| OpenError::Io { what: "the writer could not be started", source })?;
     writer
@@ -185,7 +187,6 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
         );
         alerts.push(("history_broken", message));
     }
-    let (known, programs_alert) = known(&places)?;
     alerts.extend(programs_alert.map(|message| ("programs_refused", message)));
     for (alert, message) in alerts {
         writer.decide(Command::Alert { alert: alert.to_owned(), message }).await?;
@@ -197,7 +198,6 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
     for command in commands {
         writer.decide(command).await?;
     }
-    let known = Arc::new(known);
     let gate = Gate {
         inner: Arc::new(Inner {
             writer: writer.clone(),
@@ -294,7 +294,7 @@ struct Found {
 }
 
 /// Builds the state from the projections; the calls of the last day count towards the policy's limits again.
-fn found(opened: Opened, now: At) -> Result<Found, StoreError> {
+fn found(opened: Opened, now: At, known: &Known) -> Result<Found, StoreError> {
     let Opened {
         store,
         reader,
@@ -313,6 +313,7 @@ fn found(opened: Opened, now: At) -> Result<Found, StoreError> {
     } = opened;
     let mut state = State::of(sessions, approvals, grants, paused);
     NORMALIZER_VERSION.clone_into(&mut state.normalizer);
+    masking::unmask(&mut state, known);
     state.remember(settled);
     for (session, action, at) in denials {
         state.denials.entry((session, action)).or_default().push(at);

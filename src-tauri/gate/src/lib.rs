@@ -14,6 +14,7 @@ mod history_key;
 mod host;
 mod ids;
 mod log;
+mod masking;
 mod offline;
 mod policy_file;
 mod process;

@@ -12,6 +12,7 @@ use std::{
 use placet_domain::{
     ApprovalId, At, Command, Entry, Fact, Judged, PathText, Refusal, RefusalCode, State, decide,
     decide::{Decided, Outcome, spoken},
+    redacted,
 };
 use placet_store::{Body, Store, StoreError};
 use tokio::sync::{broadcast, oneshot, watch};
@@ -192,18 +193,27 @@ struct Bench {
 fn is_named(body: &Body, facts: &[Fact]) -> bool {
     facts.iter().any(|fact| {
         let (Fact::CallAllowed { call, .. } | Fact::CallDenied { call, .. }) = fact else { return true };
-        call.raw_sha256 == body.sha256
-            || call.rewritten.as_ref().is_some_and(|from| from.original_sha256 == body.sha256)
+        let masked = call.masked.as_deref().cloned().unwrap_or_default();
+        let original = call.rewritten.as_ref().map(|from| from.original_sha256);
+        // Nobody will be asked, so what holds secrets is kept with these masked alone.
+        [masked.input.or(Some(call.raw_sha256)), masked.original.or(original)].contains(&Some(body.sha256))
     })
 }
 
 /// Commands decided together, to be written in one commit.
 #[derive(Default)]
 struct Batch {
-    entries: Vec<(Arc<Entry>, Option<Judged>)>,
+    entries: Vec<Written>,
     bodies: Vec<Body>,
     replies: Vec<Reply>,
     policy: Option<Arc<placet_domain::Policy>>,
+}
+
+/// A fact as decisions are made on it, and as it is kept: with its secrets masked.
+struct Written {
+    entry: Arc<Entry>,
+    kept: Arc<Entry>,
+    judged: Option<Judged>,
 }
 
 struct Reply {
@@ -320,12 +330,14 @@ impl Bench {
             let about_a_call = matches!(&entry.fact, Fact::ApprovalAsked { .. } | Fact::ApprovalRefreshed { .. });
             let judged = judged.filter(|_| about_a_call).cloned();
             self.working.apply(&entry, judged.as_ref());
-            batch.entries.push((Arc::new(entry), judged));
+            let kept = redacted::fact(&entry.fact).map(|fact| Arc::new(Entry { fact, ..entry }));
+            let entry = Arc::new(entry);
+            batch.entries.push(Written { kept: kept.unwrap_or_else(|| Arc::clone(&entry)), entry, judged });
         }
     }
 
     fn commit(&mut self, batch: Batch) {
-        let entries: Vec<Entry> = batch.entries.iter().map(|(entry, _)| Entry::clone(entry)).collect();
+        let entries: Vec<Entry> = batch.entries.iter().map(|written| Entry::clone(&written.kept)).collect();
         if !entries.is_empty() {
             if let Err(error) = self.store.append(&entries, &batch.bodies) {
                 tracing::error!(%error, facts = entries.len(), "the history could not be written; nothing was allowed");
@@ -336,7 +348,7 @@ impl Bench {
             self.to_index = true;
         }
         self.published_mut(|state| {
-            for (entry, judged) in &batch.entries {
+            for Written { entry, judged, .. } in &batch.entries {
                 state.apply(entry, judged.as_ref());
             }
             if let Some(policy) = &batch.policy {
@@ -388,7 +400,7 @@ impl Bench {
         }
     }
 
-    fn tell(&mut self, entries: &[(Arc<Entry>, Option<Judged>)], replies: Vec<Reply>) {
+    fn tell(&mut self, entries: &[Written], replies: Vec<Reply>) {
         let mut told = Vec::with_capacity(replies.len());
         for Reply { mut job, with } in replies {
             if let (Ok(Outcome::Waits(id) | Outcome::Ready(id)), Some(waiter)) = (&with, job.waiter.take()) {
@@ -402,7 +414,7 @@ impl Bench {
             }
             told.push((job.reply, with));
         }
-        for (entry, _) in entries {
+        for Written { kept: entry, .. } in entries {
             if let Some(id) = entry.fact.approval() {
                 self.wake(id);
             }

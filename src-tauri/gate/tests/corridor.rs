@@ -294,6 +294,76 @@ async fn a_call_that_comes_back_takes_its_own_approval_and_is_not_asked_twice() 
     gate.close().await;
 }
 
+/// Whether any file of the history holds these bytes.
+fn is_kept(house: &House, secret: &str) -> bool {
+    let holds = |path: PathBuf| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
+    };
+    std::fs::read_dir(house.dir.path().join("data")).unwrap().any(|file| holds(file.unwrap().path()))
+}
+
+/// A secret that an agent writes is shown to whoever is asked, runs as it is, also after a restart, and is not in the
+/// history afterwards, however it ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_on_the_card_and_not_in_the_history() {
+    const SECRET: &str = "hunter-22-and-more";
+    let house = House::new();
+    let gate = house.open().await;
+    let session = house.session(&gate, "s1").await;
+    let bash = |call: &str, line: String| house.ask(session, call, "Bash", &json!({ "command": line }));
+    let login = |call: &str, n: u32| bash(call, format!("login --password {SECRET} {n}"));
+    // Let through and denied at once.
+    let outside = house.ask(
+        session,
+        "c0",
+        "Read",
+        &json!({ "file_path": house.workspace.join("src/main.rs"), "api_key": SECRET }),
+    );
+    assert_eq!(gate.check(outside, None).await.unwrap().answer.decision, Decision::Allow);
+    let protected = house.write(session, "c1", "tests/a.env", &format!("API_TOKEN={SECRET}\n"));
+    assert_eq!(gate.check(protected, None).await.unwrap().answer.decision, Decision::Deny);
+    assert!(!is_kept(&house, SECRET), "nobody was asked");
+
+    let asks: Vec<Ask> = (0..4).map(|n| login(&format!("c{}", n + 2), n)).collect();
+    let asked: Vec<_> = asks.iter().map(|ask| ask_beside(&gate, ask.clone())).collect();
+    let desk = gate.desk(Seat::Supervisor);
+    let items = wait_for(&desk, 4).await;
+    for item in &items {
+        let card = desk.call("approvals.get", json!({ "id": item["id"] })).await.unwrap();
+        assert!(card.to_string().contains(SECRET), "{card}");
+        assert!(!card["grantable"].to_string().contains("command"), "no grant holds a secret: {}", card["grantable"]);
+    }
+    gate.close().await;
+    asked.into_iter().for_each(|asked| asked.abort());
+
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let again: Vec<_> = asks.iter().map(|ask| ask_beside(&gate, ask.clone())).collect();
+    let items = wait_for(&desk, 4).await;
+    let card = desk.call("approvals.get", json!({ "id": items[0]["id"] })).await.unwrap();
+    assert!(card.to_string().contains(SECRET), "also after a restart: {card}");
+    for item in &items[..2] {
+        desk.call("approvals.approve", json!({ "id": item["id"], "digest": item["digest"] })).await.unwrap();
+    }
+    let note = format!("not with TOKEN={SECRET}");
+    desk.call("approvals.deny", json!({ "id": items[2]["id"], "note": note })).await.unwrap();
+    desk.call("approvals.cancel", json!({ "all": true })).await.unwrap();
+    let mut heard = Vec::new();
+    for told in again {
+        heard.push(told.await.unwrap().answer.decision);
+    }
+    assert_eq!(heard.iter().filter(|decision| **decision == Decision::Allow).count(), 2);
+    let life = desk.call("history.get", json!({ "approval": items[0]["id"] })).await.unwrap();
+    assert!(life.to_string().contains("[masked: 18 characters]") && !life.to_string().contains(SECRET), "{life}");
+    let found = desk.call("history.search", json!({ "text": "login" })).await.unwrap();
+    assert_eq!(found["items"].as_array().unwrap().len(), 4);
+    let verified = desk.call("history.verify", json!({})).await.unwrap();
+    assert_eq!(verified["intact"], true, "{verified}");
+    gate.close().await;
+    assert!(!is_kept(&house, SECRET), "it is settled");
+}
+
 /// A client that asks by its own rules, too, about a call that its hook asked about: the person is asked once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clients_own_question_is_answered_by_the_yes_that_was_given_and_once() {

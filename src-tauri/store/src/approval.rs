@@ -4,7 +4,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use placet_domain::{
     AgentName, Approval, ApprovalId, ApprovalState, At, By, CallFacts, CancelReason, Digest, Entry, Fact, Judged,
-    Waiter, state::empty_card,
+    Masked, Waiter, state::empty_card,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::Value;
@@ -97,7 +97,7 @@ pub(crate) fn refreshed(
 }
 
 /// It was answered, ended, or its yes was handed over or fell.
-pub(crate) fn settled(p: &Projecting<'_>, id: ApprovalId, entry: &Entry) -> Result<(), StoreError> {
+pub(crate) fn settled(p: &mut Projecting<'_>, id: ApprovalId, entry: &Entry) -> Result<(), StoreError> {
     let (at, seq) = (entry.at_ms.0, chain::row_id(entry.seq));
     let text = id.to_string();
     let by_json = |by: &By| serde_json::to_string(by);
@@ -157,19 +157,32 @@ pub(crate) fn settled(p: &Projecting<'_>, id: ApprovalId, entry: &Entry) -> Resu
         | Fact::AlertRaised { .. } => return Ok(()),
     };
     one(changed, "approvals", id, expected)?;
-    if let Fact::ApprovalConsumed { .. } = &entry.fact {
-        taint(p, id)?;
+    if let Fact::ApprovalApproved { .. } = &entry.fact {
+        return Ok(());
     }
-    Ok(())
+    let read = select(p.conn, "WHERE a.id = ?1", &[&id.to_string()], Bodies::LeftOut)?;
+    let Some(Read { approval, .. }) = read.first() else { return Ok(()) };
+    let facts = &approval.judged.facts;
+    // A yes that was handed over brings in what its call brings in.
+    if matches!(&entry.fact, Fact::ApprovalConsumed { .. }) && facts.brings_content_in() {
+        session::tainted(p, approval.session)?;
+    }
+    facts.masked.as_deref().map_or(Ok(()), |masked| forget_secrets(p, id, masked))
 }
 
-/// A yes that was handed over brings in what its call brings in.
-fn taint(p: &Projecting<'_>, id: ApprovalId) -> Result<(), StoreError> {
-    let read = select(p.conn, "WHERE a.id = ?1", &[&id.to_string()], Bodies::LeftOut)?;
-    match read.first() {
-        Some(read) if read.approval.judged.facts.brings_content_in() => session::tainted(p, read.approval.session),
-        Some(_) | None => Ok(()),
+/// Nobody will be asked any more, so input and card stay with their secrets masked alone.
+fn forget_secrets(p: &mut Projecting<'_>, id: ApprovalId, masked: &Masked) -> Result<(), StoreError> {
+    for (column, is_masked) in [("input_sha256", masked.input.is_some()), ("card_sha256", masked.card.is_some())] {
+        if is_masked {
+            let sql = format!(
+                "DELETE FROM bodies WHERE sha256 = (SELECT {column} FROM approvals WHERE id = ?1)
+                     AND NOT EXISTS (SELECT 1 FROM approvals open WHERE open.state IN ('pending', 'approved')
+                         AND open.{column} = bodies.sha256)"
+            );
+            p.known.forgot_secrets |= p.conn.prepare_cached(&sql)?.execute([id.to_string()])? > 0;
+        }
     }
+    Ok(())
 }
 
 fn after_yes(p: &Projecting<'_>, id: &str, state: &str, at: i64, seq: i64) -> Result<usize, StoreError> {
@@ -231,10 +244,16 @@ fn read_row(conn: &Connection, row: &Row<'_>, bodies: Bodies) -> Result<Read, St
     let approval: ApprovalId = id("approvals", &text)?;
     let call_seq = chain::seq_of(row.get(2)?);
     let (pid, start): (Option<i32>, Option<i64>) = (row.get(8)?, row.get(9)?);
+    let facts = asked_call(conn, approval, call_seq)?;
     let (input, card) = match bodies {
         Bodies::LeftOut => (None, None),
         Bodies::Wanted => {
-            (body::input(conn, &Digest::new(row.get(11)?))?, body::card(conn, &Digest::new(row.get(12)?))?)
+            let masked = facts.masked.as_deref().cloned().unwrap_or_default();
+            let (input, card) = (Digest::new(row.get(11)?), Digest::new(row.get(12)?));
+            (
+                first(masked.input, input, |of| body::input(conn, of))?,
+                first(masked.card, card, |of| body::card(conn, of))?,
+            )
         }
     };
     Ok(Read {
@@ -242,7 +261,7 @@ fn read_row(conn: &Connection, row: &Row<'_>, bodies: Bodies) -> Result<Read, St
             id: approval,
             session: id("approvals", &row.get::<_, String>(1)?)?,
             judged: Judged {
-                facts: asked_call(conn, approval, call_seq)?,
+                facts,
                 input: Arc::new(input.unwrap_or(Value::Null)),
                 card: Arc::new(card.unwrap_or_else(empty_card)),
             },
@@ -259,6 +278,18 @@ fn read_row(conn: &Connection, row: &Row<'_>, bodies: Bodies) -> Result<Read, St
         call_seq,
         approved_seq: row.get::<_, Option<i64>>(21)?.map(chain::seq_of),
     })
+}
+
+/// What is there as it came; once that is forgotten, what was kept of it.
+fn first<T>(
+    kept: Option<Digest>,
+    came: Digest,
+    read: impl Fn(&Digest) -> Result<Option<T>, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    match (read(&came)?, kept) {
+        (None, Some(kept)) => read(&kept),
+        (found, _) => Ok(found),
+    }
 }
 
 /// The call as the fact says that asked it, or refreshed it last.

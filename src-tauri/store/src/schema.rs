@@ -38,6 +38,8 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.pragma_update(None, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
     conn.pragma_update(None, "cache_size", -16_384)?;
+    // What is forgotten is overwritten.
+    conn.pragma_update(None, "secure_delete", true)?;
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.set_prepared_statement_cache_capacity(128);
     migrate(&mut conn)?;

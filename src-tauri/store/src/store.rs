@@ -44,6 +44,8 @@ pub struct Store {
 /// What the writer remembers of the tables, so that it need not ask. Forgotten whenever a transaction fails.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
+    /// Something was deleted that no file may hold any more.
+    pub(crate) forgot_secrets: bool,
     pub(crate) agents: HashMap<SessionId, AgentName>,
     pub(crate) places: HashMap<(&'static str, Vec<u8>), i64>,
     pub(crate) searched_through: Option<u64>,
@@ -125,6 +127,10 @@ impl Store {
     /// else is to do.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        // What was forgotten stands in the log until that is written over.
+        if std::mem::take(&mut self.known.forgot_secrets) {
+            schema::grow_wal(&self.conn)?;
+        }
         Ok(())
     }
 
@@ -171,6 +177,11 @@ impl Drop for Store {
     /// A history that is closed in peace leaves nothing to be done by who opens it.
     fn drop(&mut self) {
         while !self.poisoned && self.follow_some(LATER).unwrap_or(false) {}
+        if self.known.forgot_secrets
+            && let Err(error) = self.checkpoint()
+        {
+            tracing::warn!(%error, "what was forgotten may stand in the history's log until it is written over");
+        }
     }
 }
 

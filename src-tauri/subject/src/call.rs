@@ -105,6 +105,7 @@ pub fn judge(call: &RawCall<'_>, known: &Known) -> Judged {
         refused: reading.refused,
         rewritten: None,
         doubt: None,
+        masked: None,
     };
     Judged { facts, input: Arc::new(input), card: Arc::new(card) }
 }

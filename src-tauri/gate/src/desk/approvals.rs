@@ -18,7 +18,7 @@ use super::{
     shapes::{Alike, ApprovalDetail, ApprovalItem, List, OutcomeItem, Outcomes, Process, Recent, explained},
 };
 use crate::{
-    Gate, corridor, ids,
+    Gate, corridor, ids, masking,
     writer::{Roots, With},
 };
 
@@ -221,8 +221,8 @@ impl Desk {
             None => (None, Vec::new()),
             Some(input) => {
                 let judged = self.gate.judge(&with_input(&approval, input)?).await?;
-                let card = corridor::card_body(&judged)?;
-                (Some((Box::new(judged), card.sha256)), vec![card])
+                let (judged, card, bodies) = masking::card(judged)?;
+                (Some((Box::new(judged), card)), bodies)
             }
         };
         let roots = roots_of(grant.as_ref());

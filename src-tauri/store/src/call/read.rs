@@ -91,10 +91,10 @@ fn life(conn: &Connection, call: i64) -> Result<Option<CallLife>, StoreError> {
 /// The card that the person saw last.
 fn card_of(conn: &Connection, facts: &[ChainedEntry]) -> Result<Option<Card>, StoreError> {
     let card = facts.iter().rev().find_map(|chained| {
-        if let Fact::ApprovalAsked { card_sha256, .. } | Fact::ApprovalRefreshed { card_sha256, .. } =
+        if let Fact::ApprovalAsked { card_sha256, call, .. } | Fact::ApprovalRefreshed { card_sha256, call, .. } =
             &chained.entry.fact
         {
-            Some(*card_sha256)
+            Some(call.masked.as_ref().and_then(|masked| masked.card).unwrap_or(*card_sha256))
         } else {
             None
         }

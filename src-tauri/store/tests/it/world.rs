@@ -191,6 +191,7 @@ pub(crate) fn call(tool: &str, subjects: Vec<Subject>, n: u64) -> CallFacts {
         refused: None,
         rewritten: None,
         doubt: None,
+        masked: None,
     }
 }
 
