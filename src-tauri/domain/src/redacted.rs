@@ -78,14 +78,15 @@ pub fn input(bytes: &[u8]) -> Option<Vec<u8>> {
     if !may_hold_secrets(&text) {
         return None;
     }
-    match serde_json::from_str::<Value>(&text) {
-        Ok(mut value) => (redact_json(&mut value) > 0).then(|| value.to_string().into_bytes()),
-        // What is no JSON is kept as a JSON text, so that whatever is kept can be read.
-        Err(_) => {
+    // What is no JSON is kept as a JSON text, so that whatever is kept can be read.
+    let (masked, kept) = serde_json::from_str::<Value>(&text).map_or_else(
+        |_| {
             let redacted = redact(&text);
-            (redacted.masked > 0).then(|| Value::from(redacted.text).to_string().into_bytes())
-        }
-    }
+            (redacted.masked, Value::from(redacted.text))
+        },
+        |mut value| (redact_json(&mut value), value),
+    );
+    (masked > 0).then(|| kept.to_string().into_bytes())
 }
 
 fn in_call(facts: &mut CallFacts) -> usize {
@@ -135,7 +136,7 @@ fn words(words: &mut [String]) -> usize {
         if redacted.masked > 0
             && let Some(value) = redacted.text.strip_prefix(&format!("{flag} "))
         {
-            words[at] = value.to_owned();
+            value.clone_into(&mut words[at]);
             masked += 1;
         }
     }

@@ -335,7 +335,9 @@ async fn secrets_are_on_the_card_and_not_in_the_history() {
         assert!(!card["grantable"].to_string().contains("command"), "no grant holds a secret: {}", card["grantable"]);
     }
     gate.close().await;
-    asked.into_iter().for_each(|asked| asked.abort());
+    for asked in asked {
+        asked.abort();
+    }
 
     let gate = house.open().await;
     let desk = gate.desk(Seat::Supervisor);
