@@ -10,6 +10,7 @@ use crate::command::exe;
 use crate::command::extent::{Announced, announced, backquoted_end, reach};
 use crate::command::split::{Piece, Redirect, Word, literal};
 use crate::command::tokens::{Dialect, sets_variable};
+use crate::command::torn::torn;
 use crate::command::{MOST_DEPTH, MOST_PARTS};
 
 /// Every command that is recognized in `text`, with words as far as they are literal.
@@ -374,28 +375,4 @@ impl<'t> Scan<'t> {
             }
         }
     }
-}
-
-/// The text torn at operators and blanks, without regard to quotes: only good for denying.
-pub(crate) fn torn(text: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    for part in text.split(['\n', '\r', ';', '&', '|', '(', ')', '{', '}', '`']) {
-        if pieces.len() >= MOST_PARTS {
-            break;
-        }
-        let start = part.as_ptr() as usize - text.as_ptr() as usize;
-        let words: Vec<Word> = part
-            .split(|c: char| c.is_whitespace() || c.is_control() || c == ',')
-            .filter(|word| !word.is_empty())
-            .map(|word| {
-                let at = word.as_ptr() as usize - text.as_ptr() as usize;
-                Word { text: word.trim_matches(['"', '\'']).to_owned(), range: at..at + word.len(), why_not: None }
-            })
-            .collect();
-        if !words.is_empty() {
-            let operator = if pieces.is_empty() { "" } else { ";" }.to_owned();
-            pieces.push(Piece { operator, words, redirects: Vec::new(), range: start..start + part.len() });
-        }
-    }
-    pieces
 }

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use placet_domain::Flag;
 
-use crate::command::rough::{rough, rough_and_torn, torn};
+use crate::command::rough::{rough, rough_and_torn};
 use crate::command::tokens::{Dialect, Token, tokens};
+use crate::command::torn::torn;
 use crate::command::unquote::unquote;
 use crate::command::why::WhyNot;
 

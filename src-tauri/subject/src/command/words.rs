@@ -1,6 +1,7 @@
 //! Which words of a program are options, values and operands, by the program's style.
 
-use crate::command::form::{Form, OptionRule, Role, Style, Takes};
+use crate::command::form::{Form, OptionRule, Style};
+use crate::command::role::{Role, Takes};
 
 /// What the words are, before what they mean.
 #[derive(Default)]

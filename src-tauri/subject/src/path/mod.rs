@@ -121,10 +121,16 @@ fn spelling(asked: &[u8], place: &Place<'_>) -> Result<(), Refused> {
     if asked.len() > MAX_PATH {
         return refuse(RefusedCode::PathMalformed, "The path is longer than 4,096 bytes.");
     }
-    if matches!(asked[0], b'~' | b'$') || is_percent_variable(asked) {
+    if matches!(asked[0], b'~' | b'$' | b'`') || is_percent_variable(asked) {
         return refuse(
             RefusedCode::UnexpandedOrAmbiguous,
-            "The path begins with “~”, “$” or “%”, which some tools replace and others take literally. Write the absolute path.",
+            "The path begins with “~”, “$”, “`” or “%”, which some tools replace and others take literally. Write the absolute path.",
+        );
+    }
+    if is_address(asked) {
+        return refuse(
+            RefusedCode::UnexpandedOrAmbiguous,
+            "The path is written as an address, which some tools open as one and others as a folder here. Write the absolute path.",
         );
     }
     let drive = asked.len() >= 2 && asked[0].is_ascii_alphabetic() && asked[1] == b':';
@@ -148,6 +154,15 @@ fn is_percent_variable(asked: &[u8]) -> bool {
     asked.strip_prefix(b"%").and_then(|rest| rest.iter().position(|b| *b == b'%').map(|end| &rest[..end])).is_some_and(
         |name| !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'(' | b')')),
     )
+}
+
+/// `scheme://…`, and `file:…`.
+fn is_address(asked: &[u8]) -> bool {
+    let Some(end) = asked.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))) else {
+        return false;
+    };
+    let (scheme, rest) = asked.split_at(end);
+    rest.starts_with(b"://") || (scheme.eq_ignore_ascii_case(b"file") && rest.starts_with(b":"))
 }
 
 fn is_absolute(path: &[u8]) -> bool {
