@@ -21,7 +21,7 @@ use crate::{
     agreed::Agreed,
     armed::Armed,
     clock::Clock,
-    history_key, masking,
+    history_key, masking, otlp,
     policy_file::PolicyFile,
     process, socket, tightening, timer,
     upkeep::{DAY_MS, Upkeep},
@@ -222,6 +222,7 @@ pub async fn open(options: Options) -> Result<Gate, OpenError> {
         tokio::spawn(timer::run(writer)),
         tokio::spawn(watch::run(gate.clone())),
         tokio::spawn(socket::serve(gate.clone(), listener)),
+        tokio::spawn(otlp::run(gate.clone())),
     ];
     *gate.inner.running.parts.lock().unwrap_or_else(PoisonError::into_inner) =
         Some(Parts { tasks, writer: thread, lock });

@@ -16,6 +16,7 @@ mod ids;
 mod log;
 mod masking;
 mod offline;
+mod otlp;
 mod policy_file;
 mod process;
 mod readable;

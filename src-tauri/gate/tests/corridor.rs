@@ -1110,3 +1110,40 @@ async fn a_tool_that_is_described_otherwise_after_a_restart_is_asked_about_whate
     assert_eq!(asked.await.unwrap().answer.decision, Decision::Deny);
     gate.close().await;
 }
+
+/// A collector that the person turned on hears of what is decided, and of nothing that came before it was turned on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_is_told_what_was_decided() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    const SECRET: &str = "hunter-22-and-more";
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1/logs", listener.local_addr().unwrap());
+    let house = House::new();
+    let gate = house.open().await;
+    let session = house.session(&gate, "s1").await;
+    gate.check(house.write(session, "c1", "tests/before.rs", "x"), None).await.unwrap();
+    std::fs::write(house.dir.path().join("config/settings.toml"), format!("[history]\notlp = {url:?}\n")).unwrap();
+    // The next fact finds it turned on; what comes after that is sent.
+    gate.check(house.write(session, "c2", "tests/turned-on.rs", "x"), None).await.unwrap();
+    let cursor = house.dir.path().join("data/otlp.sent");
+    for _ in 0..500 {
+        if cursor.exists() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    gate.check(house.write(session, "c3", "tests/after.env", &format!("API_TOKEN={SECRET}\n")), None).await.unwrap();
+    let mut told = String::new();
+    while !told.contains("after.env") {
+        let (mut stream, _) = tokio::time::timeout(Duration::from_secs(20), listener.accept()).await.unwrap().unwrap();
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"}]}]}") {
+            assert!(stream.read_buf(&mut asked).await.unwrap() > 0, "{}", String::from_utf8_lossy(&asked));
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}").await.unwrap();
+        told.push_str(&String::from_utf8(asked).unwrap());
+    }
+    assert!(told.contains("placet.call_denied"), "{told}");
+    assert!(!told.contains("before.rs") && !told.contains(SECRET), "{told}");
+    gate.close().await;
+}

@@ -21,13 +21,16 @@ use crate::{house, package, system};
 
 /// Measures everything, prints the table, and puts it into `docs/performance.md`.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
+    if let ["--history", calls] = words {
+        return history(calls);
+    }
     let (keep, quick, calls) = match words {
         [] => (true, false, 100_000),
         ["--large"] => (true, false, 1_000_000),
         ["--huge"] => (true, false, 5_000_000),
         ["--dry"] => (false, false, 100_000),
         ["--quick"] => (false, true, 10_000),
-        _ => return Err("usage: cargo xtask bench [--dry | --quick | --large | --huge]".into()),
+        _ => return Err("usage: cargo xtask bench [--dry | --quick | --large | --huge | --history CALLS]".into()),
     };
     system::set_up_to_test()?;
     let measure = package::build_static_measure()?;
@@ -57,6 +60,16 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     }
     let missed: Vec<&str> = rows.iter().filter(|row| row.is_missed()).map(|row| row.what.as_str()).collect();
     if missed.is_empty() { Ok(()) } else { Err(format!("bars missed: {}", missed.join("; "))) }
+}
+
+/// The rooms alone, with a history of so many calls; prints the table and keeps nothing.
+fn history(calls: &str) -> Result<(), String> {
+    let calls = calls.parse().map_err(|_| format!("{calls:?} is no number of calls"))?;
+    let measure = package::build_static_measure()?;
+    let folder = house::target().join("bench");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    println!("\n{}\n\n{}", machine::describe(&folder), row::table(&rooms::measure(&measure, &folder, calls)?));
+    Ok(())
 }
 
 /// A C program of a few lines, linked statically: what starting a process costs at least.
