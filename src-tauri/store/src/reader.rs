@@ -3,7 +3,10 @@
 use std::{
     path::{Path, PathBuf},
     str::FromStr,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use placet_domain::Entry;
@@ -90,6 +93,24 @@ impl Reader {
             }
             Ok(entries)
         })
+    }
+
+    /// From now on counts the steps that SQLite takes for this reader, `each` at a time: what does not grow with the
+    /// table takes no more of them in a larger one, on every machine. For tests.
+    #[doc(hidden)]
+    pub fn count_steps(&self, each: i32, steps: &Arc<AtomicU64>) -> Result<(), StoreError> {
+        self.with(|_| Ok(()))?;
+        for conn in &mut self.pool.lock().connections {
+            let steps = Arc::clone(steps);
+            conn.progress_handler(
+                each,
+                Some(move || {
+                    steps.fetch_add(1, Ordering::Relaxed);
+                    false
+                }),
+            )?;
+        }
+        Ok(())
     }
 
     /// The last fact that is written.
