@@ -182,13 +182,18 @@ pub(crate) fn literal(text: &str, range: Range<usize>, dialect: Dialect) -> Word
 
 /// Whether one of the marks of zsh's extended patterns stands outside quotes.
 fn bare_has_pattern(raw: &str) -> bool {
-    let mut quote = None;
-    for c in raw.chars() {
+    let (mut quote, mut before) = (None, None);
+    let mut chars = raw.chars();
+    while let Some(c) = chars.next() {
         match quote {
+            // What follows a backslash neither opens nor closes.
+            None | Some('"') if c == '\\' => before = chars.next(),
             Some(open) if c == open => quote = None,
             None if matches!(c, '\'' | '"') => quote = Some(c),
             None if matches!(c, '^' | '~' | '#') => return true,
-            Some(_) | None => {}
+            // `=ls` is the place of `ls`, `''=ls` too, and with `magicequalsubst` what follows the sign in `a==ls`.
+            None if c == '=' && matches!(before, None | Some('=' | ':')) => return true,
+            Some(_) | None => before = Some(c),
         }
     }
     false

@@ -194,8 +194,13 @@ impl Cutter<'_> {
         let end = word_end(self.text, start)?;
         let raw = &self.text[start..end];
         let bare = raw.replace("\\\n", "");
-        let before_redirection = self.text[end..].starts_with(['<', '>']);
+        let before_both = self.text[end..].starts_with("&>");
+        let before_redirection = before_both || self.text[end..].starts_with(['<', '>']);
         let number = before_redirection && !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit());
+        if number && before_both {
+            // A word in bash, a descriptor in zsh.
+            return Err(WhyNot::other("Shells differ on a number before this redirection.", start..end + 2));
+        }
         if let Some(operator) = self.target.take() {
             if number {
                 return Err(no_target(operator.start..end));

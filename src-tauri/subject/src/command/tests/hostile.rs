@@ -184,6 +184,42 @@ fn zsh_reads_some_redirections_otherwise() {
     }
 }
 
+/// A quote that is escaped opens nothing, and one inside the other kind closes nothing.
+#[test]
+fn marks_of_zsh_patterns_are_found_behind_any_quotes() {
+    let zsh = |text: &str| understand(text, &Shell { name: "zsh".to_owned(), ..shell() }, programs());
+    for mark in ["a#b", "x^y", "n~m", "##", "a==ls", "a=b:=ls", "=ls"] {
+        for before in ["\\\"", "\\'", "\"\\\"\"", "'\\'", "\"'\"", "'\"'", "\\\\", "\"\\\\\"", "\\\"\"c\\\\d\"", "''"] {
+            let text = format!("cmd {before}{mark}");
+            // A sign that follows something is only itself.
+            let itself = mark == "=ls" && !matches!(before, "''");
+            assert_eq!(zsh(&text).inspectable, itself, "{text}");
+            for (open, close) in [("'", "'"), ("\"", "\"")] {
+                let text = format!("cmd {before}{open}{mark}{close}");
+                assert!(zsh(&text).inspectable, "{text} {:?}", zsh(&text).why_not);
+            }
+        }
+    }
+}
+
+/// What stands just before a redirection is a descriptor in one shell and a word in the other.
+#[test]
+fn numbers_and_names_before_any_redirection_are_not_taken_for_words() {
+    for operator in ["&>", "&>>", ">&", ">|", ">>", ">", "<", "<>", "<<"] {
+        for before in ["12", "{fd}", "{a1}", "1\\\n"] {
+            let text = format!("cmd {before}{operator}f\nf\nf");
+            assert!(!read(&text).inspectable, "{text:?}");
+        }
+    }
+    for text in ["cmd 1&>f", "cmd 1&>>f", "cmd 2&>f", "cmd >1&>f", "cmd 0\\\n&>f"] {
+        for name in ["bash", "zsh", "sh"] {
+            let understood = understand(text, &Shell { name: name.to_owned(), ..shell() }, programs());
+            assert!(!understood.inspectable, "{text:?} {name}");
+        }
+    }
+    assert!(read("cmd 1 &>f").inspectable && read("cmd x1&>f").inspectable && read("cmd '1'&>f").inspectable);
+}
+
 #[test]
 fn what_goes_on_in_the_next_line_is_not_put_together_otherwise() {
     for text in [
