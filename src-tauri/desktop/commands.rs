@@ -14,6 +14,7 @@ use crate::{
     export::{Exported, Exporter},
     follow::{Follower, SoFar},
     opened::Opened,
+    walk::Walker,
 };
 
 macro_rules! commands {
@@ -31,7 +32,7 @@ macro_rules! commands {
 
         handler! {
             $($name,)*
-            clients_list, clients_preview, clients_prove, clients_change, history_export, history_export_stop, agent_follow, start_again
+            clients_list, clients_preview, clients_prove, clients_change, history_export, history_export_stop, history_verify, history_verify_stop, agent_follow, start_again
         }
     };
 }
@@ -65,7 +66,6 @@ commands! {
     history_search = "history.search";
     history_get = "history.get";
     history_stats = "history.stats";
-    history_verify = "history.verify";
     sessions_list = "sessions.list";
     sessions_stop = "sessions.stop";
     policy_get = "policy.get";
@@ -137,6 +137,25 @@ pub(crate) async fn history_export(
 ) -> Result<Exported, ErrorBody> {
     let export = opened.export(params)?;
     exporter.export(&app, export).await
+}
+
+/// `history.verify`, with the event `walk` for how far it is.
+#[tauri::command]
+pub(crate) async fn history_verify(
+    app: AppHandle,
+    opened: State<'_, Arc<Opened>>,
+    walker: State<'_, Walker>,
+    params: Option<Value>,
+) -> Result<Value, ErrorBody> {
+    let walk = opened.walk(params.unwrap_or(Value::Null))?;
+    walker.walk(&app, walk).await
+}
+
+/// Stops the walk that is under way.
+#[tauri::command]
+#[expect(clippy::needless_pass_by_value, reason = "a command takes its handles so")]
+pub(crate) fn history_verify_stop(walker: State<'_, Walker>) {
+    walker.stop();
 }
 
 /// Stops the export that is under way; nothing is left of it.

@@ -7,10 +7,6 @@ use std::{
     ops::ControlFlow,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
     time::Duration,
 };
 
@@ -21,7 +17,7 @@ use tauri::{AppHandle, Emitter as _};
 use tauri_plugin_dialog::DialogExt as _;
 use tokio::time::Instant;
 
-use crate::keys::Keys;
+use crate::{keys::Keys, turn::Turns};
 
 /// The window is told of progress no more often.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -30,8 +26,7 @@ const PROGRESS: Duration = Duration::from_millis(200);
 pub(crate) struct Exporter {
     /// Instead of the dialog: the folder that the command line names.
     folder: Option<PathBuf>,
-    /// Set to stop the one that is under way.
-    under_way: Mutex<Option<Arc<AtomicBool>>>,
+    turns: Turns,
 }
 
 /// What came of it.
@@ -51,18 +46,18 @@ struct Progress {
 
 impl Exporter {
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder, under_way: Mutex::default() }
+        Self { folder, turns: Turns::default() }
     }
 
     /// Asks where to, writes, and tells the window how far it is.
     pub(crate) async fn export(&self, app: &AppHandle, export: Export) -> Result<Exported, ErrorBody> {
-        let Some(turn) = self.begin() else {
+        let Some(turn) = self.turns.begin() else {
             return Err(ErrorBody::invalid_params("An export is under way. Wait for its end, or stop it."));
         };
         let Some(file) = self.file(app, &export).await else {
             return Ok(Exported { file: None, lines: 0, stopped: false });
         };
-        let (app, stop, to) = (app.clone(), Arc::clone(&turn.stop), file.clone());
+        let (app, stop, to) = (app.clone(), turn.stop.clone(), file.clone());
         let written = tauri::async_runtime::spawn_blocking(move || {
             let mut told = Instant::now();
             write(&export, &to, &mut |lines| {
@@ -70,7 +65,7 @@ impl Exporter {
                     told = Instant::now();
                     tell(&app, lines);
                 }
-                if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                stop.asked()
             })
         });
         let written = written.await.map_err(|error| not_written(&file, &error))?;
@@ -81,19 +76,7 @@ impl Exporter {
 
     /// Stops the one that is under way, if there is one.
     pub(crate) fn stop(&self) {
-        if let Some(stop) = &*self.under_way.lock().unwrap_or_else(PoisonError::into_inner) {
-            stop.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn begin(&self) -> Option<Turn<'_>> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if under_way.is_some() {
-            return None;
-        }
-        let stop = Arc::new(AtomicBool::new(false));
-        *under_way = Some(Arc::clone(&stop));
-        Some(Turn { of: self, stop })
+        self.turns.stop();
     }
 
     async fn file(&self, app: &AppHandle, export: &Export) -> Option<PathBuf> {
@@ -106,18 +89,6 @@ impl Exporter {
             let _ = chosen.send(file);
         });
         choice.await.ok().flatten().and_then(|file| file.into_path().ok())
-    }
-}
-
-/// The turn of the one export there is; it ends however the export does.
-struct Turn<'a> {
-    of: &'a Exporter,
-    stop: Arc<AtomicBool>,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        *self.of.under_way.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -16,6 +16,8 @@ mod notification;
 mod opened;
 mod placement;
 mod tray;
+mod turn;
+mod walk;
 mod window;
 
 use std::{process::ExitCode, sync::Arc};

@@ -2,7 +2,7 @@
 
 use placet_agent::{Followed, Order, Runs};
 use placet_domain::{RefusalCode, SessionId};
-use placet_gate::{Desk, ErrorBody, Export, Gate, Host, Options, Places, Seat, show_running_window};
+use placet_gate::{Desk, ErrorBody, Export, Gate, Host, Options, Places, Seat, Walk, show_running_window};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -60,6 +60,14 @@ impl Opened {
     pub(crate) fn export(&self, params: Value) -> Result<Export, ErrorBody> {
         match self {
             Self::Gate { desk, .. } => desk.export(params),
+            Self::Failed { message } => Err(ErrorBody::not_open(message)),
+        }
+    }
+
+    /// A walk of the chain.
+    pub(crate) fn walk(&self, params: Value) -> Result<Walk, ErrorBody> {
+        match self {
+            Self::Gate { desk, .. } => desk.walk(params),
             Self::Failed { message } => Err(ErrorBody::not_open(message)),
         }
     }

@@ -21,6 +21,7 @@ use crate::{
     opened::Opened,
     placement::{self, PlacementFile},
     tray,
+    walk::Walker,
 };
 
 /// Makes the app with its window and tray. It runs when `run` is called on it.
@@ -37,6 +38,7 @@ pub(crate) fn build(args: &Args, places: &Places, opened: Arc<Opened>) -> tauri:
         .manage(keys)
         .manage(Follower::default())
         .manage(Exporter::new(args.export_to.clone()))
+        .manage(Walker::default())
         .manage(Clients::of(args.demo, &args.flags()))
         .invoke_handler(commands::handler())
         .setup(move |app| {

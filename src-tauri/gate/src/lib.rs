@@ -45,7 +45,7 @@ use tokio::sync::broadcast;
 pub use autostart::Autostart;
 pub use cleared::{Cleared, Verdict};
 pub use corridor::{Ask, Ran, Told};
-pub use desk::{Desk, Export, Key, METHODS, shapes};
+pub use desk::{Desk, Export, Key, METHODS, Walk, shapes};
 pub use history_key::{KeyPlace, MoveError, move_key};
 pub use host::{Host, OpenError, Options, bindings, known, open, show_running_window};
 pub use log::start_log;

@@ -58,7 +58,7 @@ impl History {
     /// # Errors
     /// The file cannot be read.
     pub fn verify(&self, from: Option<u64>) -> Result<Value, StoreError> {
-        verified(&self.reader, &self.anchors, from)
+        verified(&self.reader, &self.anchors, from, &mut |_| ControlFlow::Continue(()))
     }
 
     /// Writes all of it in this form. How many lines it were.
@@ -70,19 +70,29 @@ impl History {
     }
 }
 
-/// Walks the chain and looks for each anchor in it.
-pub(crate) fn verified(reader: &Reader, anchors: &[Head], from: Option<u64>) -> Result<Value, StoreError> {
-    let verified = reader.verify(from, &mut |_| ControlFlow::Continue(()))?;
+/// Walks the chain and looks for each anchor in it. `progress` hears how many rows are walked and can stop the walk; a
+/// chain that was not walked to its end is not called intact.
+pub(crate) fn verified(
+    reader: &Reader,
+    anchors: &[Head],
+    from: Option<u64>,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<Value, StoreError> {
+    let verified = reader.verify(from, progress)?;
     let broken = match verified.broken {
         Some(broken) => Some(broken),
+        None if verified.stopped => None,
         None => reader.check_anchors(anchors)?,
     };
     let mut answer = json!({
-        "intact": broken.is_none(),
+        "intact": broken.is_none() && !verified.stopped,
         "rows": verified.rows,
         "head": { "seq": verified.head.seq, "hash": verified.head.hash },
         "anchors": anchors.len(),
     });
+    if verified.stopped {
+        answer["stopped"] = json!(true);
+    }
     if let Some(broken) = broken {
         answer["broken"] = json!({ "seq": broken.seq, "kind": broken.kind.word() });
     }

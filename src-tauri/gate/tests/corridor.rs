@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "a test may end where it cannot go on")]
 
 use std::{
+    ops::ControlFlow,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
@@ -1145,5 +1146,56 @@ async fn a_collector_is_told_what_was_decided() {
     }
     assert!(told.contains("placet.call_denied"), "{told}");
     assert!(!told.contains("before.rs") && !told.contains(SECRET), "{told}");
+    gate.close().await;
+}
+
+/// The chain walked at the desk: how far it is, stopped, and held against anchors outside the file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_walk_says_how_far_it_is_can_be_stopped_and_holds_the_chain_against_the_anchors() {
+    let house = House::new();
+    let anchors = house.dir.path().join("anchors.jsonl");
+    let settings = format!("[history]\nanchor_file = {:?}\n", anchors.display().to_string());
+    std::fs::write(house.places().config.join("settings.toml"), settings).unwrap();
+    let gate = house.open().await;
+    let desk = gate.desk(Seat::Supervisor);
+    let session = house.session(&gate, "s1").await;
+    // More facts than are walked in one step.
+    for number in 0..1_100 {
+        let input = json!({ "file_path": house.workspace.join(format!("src/{number}.rs")) });
+        let told = gate.check(house.ask(session, &format!("c{number}"), "Read", &input), None).await.unwrap();
+        assert_eq!(told.answer.decision, Decision::Allow);
+    }
+
+    let walk = |go_on: bool| {
+        let walk = desk.walk(json!({})).unwrap();
+        tokio::task::spawn_blocking(move || {
+            let mut heard = Vec::new();
+            let answer = walk.walk(&mut |rows, of| {
+                heard.push((rows, of));
+                if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            (answer.unwrap(), heard)
+        })
+    };
+    let (whole, heard) = walk(true).await.unwrap();
+    assert!(heard.len() > 1 && heard.iter().all(|(rows, of)| rows <= of), "{heard:?}");
+    assert!(heard.windows(2).all(|pair| pair[0].0 < pair[1].0), "{heard:?}");
+    assert_eq!(heard.last().map(|(rows, _)| json!(rows)), Some(whole["rows"].clone()));
+    assert_eq!((&whole["intact"], &whole["key"], &whole["stopped"]), (&json!(true), &json!("file"), &Value::Null));
+
+    let (part, heard) = walk(false).await.unwrap();
+    assert_eq!(heard.len(), 1);
+    assert_eq!((&part["intact"], &part["stopped"]), (&json!(false), &json!(true)), "what was not walked is not intact");
+    assert!(part["rows"].as_u64() < whole["rows"].as_u64() && part["broken"].is_null(), "{part}");
+
+    // An anchor that the chain holds, and one that it does not.
+    let last = &whole["head"];
+    std::fs::write(&anchors, format!("{}\n", json!({ "at_ms": 1, "seq": last["seq"], "hash": last["hash"] }))).unwrap();
+    let held = desk.call("history.verify", json!({})).await.unwrap();
+    assert_eq!((&held["intact"], &held["anchors"]), (&json!(true), &json!(1)), "{held}");
+    let other = json!({ "at_ms": 1, "seq": 3, "hash": last["hash"] });
+    std::fs::write(&anchors, format!("{other}\n")).unwrap();
+    let broken = desk.call("history.verify", json!({})).await.unwrap();
+    assert_eq!((&broken["intact"], &broken["broken"]), (&json!(false), &json!({ "seq": 3, "kind": "anchor" })));
     gate.close().await;
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Rows that are read at once. Between two readings the file is let go of, so that the log can be recycled.
-const AT_ONCE: u32 = 5_000;
+const AT_ONCE: u32 = 1_000;
 
 /// What a walk over the chain found.
 #[derive(Clone, Debug, PartialEq, Eq)]

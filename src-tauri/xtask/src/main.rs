@@ -30,7 +30,7 @@ usage: cargo xtask COMMAND
   check          format, lints, types: what is quick to say
   bench          what Placet costs, side by side with what others cost; the table goes to docs/performance.md
   test-clients   real agent clients against a scripted model, with `placet hook` between them and their tools
-  soak           calls, answers and crashes at random, for ten minutes or as many as you say
+  soak           calls, answers and crashes at random, for ten minutes or as many as you say, then as long the properties
   package        a release build and a Debian package
 ";
 

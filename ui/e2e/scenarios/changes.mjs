@@ -196,6 +196,7 @@ export const scenarios = {
     await window.page.waitForFunction(() => /\d{3}/.test(document.querySelector('[data-testid="figure-asked"]')?.textContent ?? ""));
     await window.id("chain-verify").click();
     await window.page.locator('[data-testid="chain"][data-intact="true"]').waitFor();
+    assert.match(await window.id("chain-key").textContent(), /key in a file.*2 anchors held/);
     await window.id("history-wide").click();
     await window.id("history-under").fill("~/app/tests");
     await window.id("history-under").press("Enter");
@@ -212,6 +213,25 @@ export const scenarios = {
     await window.id("chain-verify").click();
     await window.page.locator('[data-testid="chain"][data-intact="false"]').waitFor();
     assert.match(await window.id("chain").textContent(), /broken at row 1,204/);
+    await window.close();
+  },
+
+  "a walk of a long chain says how far it is, and is stopped": async (open) => {
+    const window = await open("many");
+    await window.page.keyboard.press("3");
+    await window.id("chain-verify").click();
+    await window.id("chain-walked").waitFor();
+    assert.match(await window.id("chain-walked").textContent(), /^[\d,]+ of [\d,]+ rows$/);
+    assert.equal(await window.id("chain-verify").textContent(), "Stop");
+    await window.id("chain-verify").click();
+    await window.page.getByText(/^Stopped after [\d,]+ rows/).waitFor();
+    assert.equal(await window.id("chain").getAttribute("data-intact"), "false");
+    assert.equal(await window.page.getByText("Chain intact").count(), 0);
+    await window.id("chain-verify").click();
+    await window.id("chain-walked").waitFor();
+    await window.page.keyboard.press("1");
+    await window.page.keyboard.press("3");
+    assert.equal(await window.id("chain-verify").textContent(), "Check the chain");
     await window.close();
   },
 

@@ -25,6 +25,7 @@ import type {
   SessionItem,
   Snapshot,
   TriedCall,
+  WalkProgress,
 } from "./types";
 
 /** What the window asks of the gate: the desk's methods, plus what only a window needs. Refusals reject with `ErrorBody`. */
@@ -55,6 +56,9 @@ export interface Backend {
   historyStats(span: { from_ms: number; to_ms: number; by: "hour" | "day" }): Promise<HistoryStats>;
   /** Walks the whole chain: it takes as long as the history is. */
   historyVerify(): Promise<ChainState>;
+  historyVerifyStop(): Promise<void>;
+  /** How many rows the walk has done by now, of how many. */
+  onWalk(listener: (done: WalkProgress) => void): Promise<Unlisten>;
   /** Oldest first; the window asks for as many as a page may hold. */
   sessionsList(filter: { running: boolean }): Promise<Page<SessionItem>>;
   /** Cancels what the session waits for and ends it. */

@@ -12,7 +12,7 @@ import { demoGrants, demoSessions, historyCall, historyItem, policyText } from "
 import { hostileRun, runSoFar } from "./demo/run";
 import { checkPolicy, policyState, proposal, tryCall } from "./demo/policy";
 import { matches, statsOf } from "./demo/stats";
-import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyProposal, PolicyRuling, PolicyState, RuleSource, Scope, SessionItem, Snapshot, TriedCall } from "./types";
+import type { ApprovalDetail, ApprovalItem, ApprovalStateWord, ErrorBody, FactMessage, Grant, GrantPreview, HistoryCall, HistoryFilter, HistoryItem, Outcome, Page, PolicyProposal, PolicyRuling, PolicyState, RuleSource, Scope, SessionItem, Snapshot, TriedCall, WalkProgress } from "./types";
 
 const PAST = 1_200;
 const FLOOD = 10_000;
@@ -42,6 +42,8 @@ export class DemoBackend implements Backend {
     notifications: { on: true, gather_over: 3, sound: false, quiet: { on: false, from: "22:00", to: "07:00" } },
     when_no_gate: "start", start_at_login: false, waiting: { per_session: 50, in_all: 500 }, path: `${HOME}/.config/placet/settings.toml`,
   };
+  #walking = false;
+  #walks = new Set<(done: WalkProgress) => void>();
   #exporting = false;
   #exports = new Set<(lines: number) => void>();
   #runs = new Set<(next: RunNext) => void>();
@@ -139,6 +141,16 @@ export class DemoBackend implements Backend {
     this.#exporting = false;
     const name = { facts: "placet-history.jsonl", csv: "placet-history.csv", audit_log: "audit_log.jsonl", session_summaries: "session_summaries.jsonl", ocsf: "placet-history.ocsf.jsonl" }[format];
     return { file: stopped ? null : `${HOME}/${name}`, lines, stopped };
+  }
+
+  async historyVerifyStop(): Promise<void> {
+    await soon(undefined);
+    this.#walking = false;
+  }
+
+  onWalk(listener: (done: WalkProgress) => void): Promise<Unlisten> {
+    this.#walks.add(listener);
+    return Promise.resolve(() => this.#walks.delete(listener));
   }
 
   async historyExportStop(): Promise<void> {
@@ -283,9 +295,17 @@ export class DemoBackend implements Backend {
   }
 
   async historyVerify(): ReturnType<Backend["historyVerify"]> {
-    await new Promise((resolve) => setTimeout(resolve, 120));
     const broken = this.scene === "hostile";
-    return { intact: !broken, rows: broken ? 1_203 : this.#seq, head: { seq: this.#seq, hash: fakeDigest(`head/${this.#seq}`) }, ...(broken && { broken: { seq: 1_204, kind: "hash" } }) };
+    const [of, long] = [this.#seq, this.scene === "many"];
+    this.#walking = true;
+    // As long as it takes the person to say stop, where there is much.
+    for (let part = 1; this.#walking && part <= (long ? 100 : 3); part += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      for (const listener of this.#walks) listener({ rows: Math.floor((of * part) / (long ? 100 : 3)), of });
+    }
+    const stopped = !this.#walking;
+    this.#walking = false;
+    return { intact: !broken && !stopped, ...(stopped ? { stopped } : {}), anchors: 2, key: "file", rows: broken ? 1_203 : stopped ? Math.floor(of / 3) : of, head: { seq: this.#seq, hash: fakeDigest(`head/${this.#seq}`) }, ...(broken && { broken: { seq: 1_204, kind: "hash" } }) };
   }
 
   sessionsList({ running }: { running: boolean }): ReturnType<Backend["sessionsList"]> {

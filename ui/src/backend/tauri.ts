@@ -4,7 +4,7 @@ import { listen } from "@tauri-apps/api/event";
 
 import type { RunNext } from "./agent";
 import { errorBody, type Backend } from "./backend";
-import type { FactMessage } from "./types";
+import type { FactMessage, WalkProgress } from "./types";
 
 export const insideTauri = (): boolean => isTauri();
 
@@ -40,6 +40,8 @@ export const tauri: Backend = {
   historyGet: (which) => call("history_get", which),
   historyStats: (span) => call("history_stats", span),
   historyVerify: () => call("history_verify"),
+  historyVerifyStop: () => call("history_verify_stop"),
+  onWalk: (listener) => listen<WalkProgress>("walk", (event) => listener(event.payload)),
   sessionsList: ({ running }) => call("sessions_list", { running, limit: PAGE_AT_MOST }),
   sessionsStop: (session) => call("sessions_stop", { session }),
   agentStart: (order) => call("agent_start", order),

@@ -258,11 +258,22 @@ export interface HistoryStats {
   median_wait_ms?: number | null;
 }
 
+/** How far a walk of the chain is. */
+export interface WalkProgress {
+  rows: number;
+  of: number;
+}
+
 /** The chain walked from its beginning, or the first row that does not hold. */
 export interface ChainState {
   intact: boolean;
   rows: number;
   head: { seq: number; hash: string };
+  /** Whether it was stopped before the end; what was walked is intact. */
+  stopped?: boolean;
+  /** How many anchors outside the file were held against it. */
+  anchors: number;
+  key: "file" | "keyring";
   broken?: { seq: number; kind: string };
 }
 

@@ -1,16 +1,19 @@
 //! The history at the desk: searched, one call whole, figures, the chain walked.
 
+use std::ops::ControlFlow;
+
 use placet_domain::{AgentName, ApprovalId, At, GrantId, PathText, SessionId};
 use placet_ipc::ErrorBody;
-use placet_store::{Bucket, CallDecision, CallRow, HistoryFilter};
+use placet_store::{Bucket, CallDecision, CallRow, HistoryFilter, StoreError};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    Answer, Desk, say,
+    Answer, Desk, read, say,
     shapes::{HistoryItem, List},
+    unreadable,
 };
-use crate::{history_key, offline, upkeep::Retention};
+use crate::{Gate, history_key, offline, upkeep::Retention};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,7 +56,7 @@ enum By {
     Day,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct VerifyParams {
     from: Option<u64>,
@@ -136,13 +139,46 @@ impl Desk {
     }
 
     pub(super) async fn history_verify(&self, params: VerifyParams) -> Answer {
-        let (config, data) = (self.gate.inner.places.config.clone(), self.gate.inner.places.data.clone());
-        self.read(move |reader| {
-            let mut answer = offline::verified(&reader, &Retention::read(&config).anchors(), params.from)?;
-            answer["key"] = json!(history_key::place(&data)?);
+        let walk = Walk { gate: self.gate.clone(), from: params.from };
+        let walked = self.gate.runtime().spawn_blocking(move || walk.walk(&mut |_, _| ControlFlow::Continue(()))).await;
+        walked.map_err(|error| unreadable(&error))?
+    }
+
+    /// Reads the parameters of `history.verify`.
+    ///
+    /// # Errors
+    /// `invalid_params`.
+    pub fn walk(&self, params: Value) -> Result<Walk, ErrorBody> {
+        let VerifyParams { from } = if params.is_null() { VerifyParams::default() } else { read(params)? };
+        Ok(Walk { gate: self.gate.clone(), from })
+    }
+}
+
+/// A walk of the chain that can begin.
+#[derive(Debug)]
+pub struct Walk {
+    gate: Gate,
+    from: Option<u64>,
+}
+
+impl Walk {
+    /// Walks, and answers as `history.verify` does, with `stopped` where it was stopped. `progress` hears how many facts
+    /// were walked and after how many it ends at the latest, and can stop it. It takes as long as the history is: not for
+    /// a thread that others wait for.
+    ///
+    /// # Errors
+    /// `not_read`.
+    pub fn walk(&self, progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Result<Value, ErrorBody> {
+        let (reader, places) = (self.gate.reader(), &self.gate.inner.places);
+        let mut walk = || {
+            let last = reader.head()?.seq;
+            let anchors = Retention::read(&places.config).anchors();
+            let mut answer =
+                offline::verified(&reader, &anchors, self.from, &mut |rows| progress(rows, last.max(rows)))?;
+            answer["key"] = json!(history_key::place(&places.data)?);
             Ok(answer)
-        })
-        .await
+        };
+        walk().map_err(|error: StoreError| unreadable(&error))
     }
 }
 

@@ -17,6 +17,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use export::Export;
+pub use history::Walk;
 
 use crate::Gate;
 
