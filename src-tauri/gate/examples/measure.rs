@@ -7,9 +7,11 @@
 mod ground;
 
 use std::{
+    fs::OpenOptions,
     hint::black_box,
-    io::BufRead as _,
+    io::{BufRead as _, Write as _},
     ops::ControlFlow,
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::{Barrier, Mutex},
     time::{Duration, Instant},
@@ -31,8 +33,9 @@ fn main() {
         ["alone"] => alone(),
         ["history", folder, rows] => history(Path::new(folder), rows.parse().unwrap()),
         ["commits", folder] => commits(Path::new(folder)),
+        ["window", folder, rows, waiting] => window(Path::new(folder), rows.parse().unwrap(), waiting.parse().unwrap()),
         _ => {
-            eprintln!("usage: measure alone | history FOLDER ROWS | commits FOLDER");
+            eprintln!("usage: measure alone | history FOLDER ROWS | commits FOLDER | window FOLDER ROWS WAITING");
             std::process::exit(2);
         }
     }
@@ -125,13 +128,7 @@ fn explained() {
 fn history(folder: &Path, rows: u64) {
     let mut opened = Store::open(&folder.join("history.db"), ChainKey::new([7; 32])).unwrap();
     let call = read("file-0.txt", &known());
-    let mut seq = opened.head.seq;
-    while seq < rows {
-        let facts = (0..1_000).map(|n| allowed(seq + n, call.clone())).collect::<Vec<_>>();
-        seq += 1_000;
-        opened.store.append(&facts, &[]).unwrap();
-        while opened.store.index_some(1_000).unwrap() {}
-    }
+    fill(&mut opened, &call, rows);
     let reader = &opened.reader;
     let page = |filter: &HistoryFilter| {
         let page = reader.history(filter).unwrap();
@@ -168,6 +165,29 @@ fn history(folder: &Path, rows: u64) {
     let (ours, theirs) = in_turn(20, figures, || page(&newest));
     say(&format!("figures of each day, {of}"), ours, "its newest page", theirs, f64::INFINITY);
     start(opened, folder, &call, &of);
+}
+
+/// Makes the history so long.
+fn fill(opened: &mut Opened, call: &Judged, rows: u64) {
+    let mut seq = opened.head.seq;
+    while seq < rows {
+        let facts = (0..1_000).map(|n| allowed(seq + n, call.clone())).collect::<Vec<_>>();
+        seq += 1_000;
+        opened.store.append(&facts, &[]).unwrap();
+        while opened.store.index_some(1_000).unwrap() {}
+    }
+}
+
+/// A data folder for the app to open: a history so long, and so many calls that wait.
+fn window(folder: &Path, rows: u64, waiting: u64) {
+    let mut key = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join("history.key")).unwrap();
+    key.write_all(&[7; 32]).unwrap();
+    let mut opened = Store::open(&folder.join("history.db"), ChainKey::new([7; 32])).unwrap();
+    let call = read("file-0.txt", &known());
+    fill(&mut opened, &call, rows.max(1));
+    let head = opened.store.head().seq;
+    let asks = (1..=waiting).map(|n| asked(head + n, n, call.clone())).collect::<Vec<_>>();
+    opened.store.append(&asks, &[input(&call)]).unwrap();
 }
 
 /// What opening a long history takes, with 500 questions that wait.

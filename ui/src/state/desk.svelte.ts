@@ -145,6 +145,7 @@ export class Desk {
       this.#seq = snapshot.seq;
       this.downError = undefined;
       this.phase = "ready";
+      performance.mark("ready");
     } catch (thrown) {
       this.downError = errorBody(thrown);
       this.phase = "down";

@@ -40,13 +40,16 @@ export function clockTime(atMs: number, withSeconds = false): string {
   return parts.map((n) => String(n).padStart(2, "0")).join(":");
 }
 
+// Made once: making one takes longer than drawing a row.
+const thisYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const otherYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
 /** The time of day for today, with the date before it otherwise. */
 export function moment(atMs: number, nowMs: number, withSeconds = false): string {
   const [at, now] = [new Date(atMs), new Date(nowMs)];
   const time = clockTime(atMs, withSeconds);
   if (at.toDateString() === now.toDateString()) return time;
-  const date = at.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...(at.getFullYear() !== now.getFullYear() && { year: "numeric" }) });
-  return `${date} ${time}`;
+  return `${(at.getFullYear() === now.getFullYear() ? thisYear : otherYear).format(at)} ${time}`;
 }
 
 /** How much of its time a call has left, 0 to 100. */

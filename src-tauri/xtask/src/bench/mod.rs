@@ -21,8 +21,8 @@ use crate::{house, package, system};
 
 /// Measures everything, prints the table, and puts it into `docs/performance.md`.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
-    if let ["--history", calls] = words {
-        return history(calls);
+    if let [what @ ("--history" | "--window"), calls] = words {
+        return alone(what, calls);
     }
     let (keep, quick, calls) = match words {
         [] => (true, false, 100_000),
@@ -30,7 +30,12 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
         ["--huge"] => (true, false, 5_000_000),
         ["--dry"] => (false, false, 100_000),
         ["--quick"] => (false, true, 10_000),
-        _ => return Err("usage: cargo xtask bench [--dry | --quick | --large | --huge | --history CALLS]".into()),
+        _ => {
+            return Err(
+                "usage: cargo xtask bench [--dry | --quick | --large | --huge | --history CALLS | --window CALLS]"
+                    .into(),
+            );
+        }
     };
     system::set_up_to_test()?;
     let measure = package::build_static_measure()?;
@@ -49,7 +54,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     rows.extend(peers::measure(&desk, &folder, if quick { 2 } else { 6 })?);
     rows.extend(idle::measure(&desk, if quick { 60 } else { 600 })?);
     drop(desk);
-    rows.extend(window::measure(!quick)?);
+    rows.extend(window::measure(!quick, &measure, calls)?);
     rows.extend(rooms::measure(&measure, &folder, calls)?);
 
     let machine = machine::describe(&folder);
@@ -62,13 +67,18 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     if missed.is_empty() { Ok(()) } else { Err(format!("bars missed: {}", missed.join("; "))) }
 }
 
-/// The rooms alone, with a history of so many calls; prints the table and keeps nothing.
-fn history(calls: &str) -> Result<(), String> {
+/// The rooms alone, or the window, with a history of so many calls; prints the table and keeps nothing.
+fn alone(what: &str, calls: &str) -> Result<(), String> {
     let calls = calls.parse().map_err(|_| format!("{calls:?} is no number of calls"))?;
+    system::set_up_to_test()?;
     let measure = package::build_static_measure()?;
     let folder = house::target().join("bench");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    println!("\n{}\n\n{}", machine::describe(&folder), row::table(&rooms::measure(&measure, &folder, calls)?));
+    let rows = match what {
+        "--window" => window::measure(true, &measure, calls)?,
+        _ => rooms::measure(&measure, &folder, calls)?,
+    };
+    println!("\n{}\n\n{}", machine::describe(&folder), row::table(&rows));
     Ok(())
 }
 
